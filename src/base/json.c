@@ -1,0 +1,399 @@
+#include "base/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/mem.h"
+
+/* ---- writing ---- */
+
+static void item(struct json_writer *w)
+{
+  if (w->comma)
+    buf_adds(w->out, w->spaced ? ", " : ",");
+  w->comma = true;
+}
+
+static void begin(struct json_writer *w, char c)
+{
+  item(w);
+  buf_addc(w->out, c);
+  w->comma = false;
+}
+
+static void end(struct json_writer *w, char c)
+{
+  buf_addc(w->out, c);
+  w->comma = true;
+}
+
+void json_begin_object(struct json_writer *w)
+{
+  begin(w, '{');
+}
+
+void json_end_object(struct json_writer *w)
+{
+  end(w, '}');
+}
+
+void json_begin_array(struct json_writer *w)
+{
+  begin(w, '[');
+}
+
+void json_end_array(struct json_writer *w)
+{
+  end(w, ']');
+}
+
+static void quoted(struct buf *out, struct str s)
+{
+  buf_addc(out, '"');
+  json_escape(out, s);
+  buf_addc(out, '"');
+}
+
+void json_key(struct json_writer *w, const char *key)
+{
+  item(w);
+  quoted(w->out, str_of(key));
+  buf_adds(w->out, w->spaced ? ": " : ":");
+  w->comma = false;
+}
+
+void json_string(struct json_writer *w, struct str s)
+{
+  item(w);
+  quoted(w->out, s);
+}
+
+void json_number(struct json_writer *w, double x)
+{
+  char text[32];
+  if (!isfinite(x)) {
+    json_null(w);
+    return;
+  }
+  item(w);
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if (strtod(text, NULL) == x)
+      break;
+  }
+  buf_adds(w->out, text);
+  /* A double stays recognisable as one for typed readers. */
+  if (!text[strcspn(text, ".e")])
+    buf_adds(w->out, ".0");
+}
+
+void json_integer(struct json_writer *w, int64_t x)
+{
+  item(w);
+  buf_addf(w->out, "%lld", (long long)x);
+}
+
+void json_boolean(struct json_writer *w, bool x)
+{
+  item(w);
+  buf_adds(w->out, x ? "true" : "false");
+}
+
+void json_null(struct json_writer *w)
+{
+  item(w);
+  buf_adds(w->out, "null");
+}
+
+void json_raw(struct json_writer *w, struct str text)
+{
+  item(w);
+  buf_addstr(w->out, text);
+}
+
+/* Length of the valid UTF-8 sequence at p (RFC 3629: no overlong forms, no
+ * surrogates, nothing above U+10FFFF), or 0. */
+static size_t utf8_length(const unsigned char *p, size_t len)
+{
+  unsigned char c = p[0];
+  if (c < 0x80)
+    return 1;
+  if (c >= 0xc2 && c <= 0xdf)
+    return len >= 2 && (p[1] & 0xc0) == 0x80 ? 2 : 0;
+  if (c >= 0xe0 && c <= 0xef) {
+    unsigned char lo = c == 0xe0 ? 0xa0 : 0x80, hi = c == 0xed ? 0x9f : 0xbf;
+    return len >= 3 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 ? 3
+                                                                         : 0;
+  }
+  if (c >= 0xf0 && c <= 0xf4) {
+    unsigned char lo = c == 0xf0 ? 0x90 : 0x80, hi = c == 0xf4 ? 0x8f : 0xbf;
+    return len >= 4 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 &&
+                   (p[3] & 0xc0) == 0x80
+               ? 4
+               : 0;
+  }
+  return 0;
+}
+
+static void escape_ascii(struct buf *out, unsigned char c)
+{
+  static const char short_names[] = "btn\0fr"; /* 8, 9, 10, (11), 12, 13 */
+  if (c == '"' || c == '\\')
+    buf_addf(out, "\\%c", c);
+  else if (c >= 8 && c <= 13 && c != 11)
+    buf_addf(out, "\\%c", short_names[c - 8]);
+  else
+    buf_addf(out, "\\u%04x", c);
+}
+
+size_t json_escape(struct buf *out, struct str s)
+{
+  const unsigned char *p = (const unsigned char *)s.p;
+  size_t plain = 0, i = 0, replaced = 0;
+  while (i < s.len) {
+    unsigned char c = p[i];
+    size_t n;
+    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+      i++;
+      continue;
+    }
+    n = c < 0x80 ? 0 : utf8_length(p + i, s.len - i);
+    if (n) {
+      i += n;
+      continue;
+    }
+    buf_add(out, p + plain, i - plain);
+    if (c < 0x80) {
+      escape_ascii(out, c);
+    } else {
+      buf_adds(out, "\xef\xbf\xbd");
+      replaced++;
+    }
+    plain = ++i;
+  }
+  buf_add(out, p + plain, i - plain);
+  return replaced;
+}
+
+static int hex4(const char *p, size_t len, unsigned *out)
+{
+  unsigned x = 0;
+  if (len < 4)
+    return -1;
+  for (int i = 0; i < 4; i++) {
+    char c = p[i];
+    unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                     : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                     : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                            : 99;
+    if (digit == 99)
+      return -1;
+    x = x * 16 + digit;
+  }
+  *out = x;
+  return 0;
+}
+
+static void add_utf8(struct buf *out, unsigned cp)
+{
+  char b[4];
+  size_t n;
+  if (cp < 0x80) {
+    b[0] = (char)cp, n = 1;
+  } else if (cp < 0x800) {
+    b[0] = (char)(0xc0 | cp >> 6), b[1] = (char)(0x80 | (cp & 63)), n = 2;
+  } else if (cp < 0x10000) {
+    b[0] = (char)(0xe0 | cp >> 12), b[1] = (char)(0x80 | (cp >> 6 & 63));
+    b[2] = (char)(0x80 | (cp & 63)), n = 3;
+  } else {
+    b[0] = (char)(0xf0 | cp >> 18), b[1] = (char)(0x80 | (cp >> 12 & 63));
+    b[2] = (char)(0x80 | (cp >> 6 & 63)), b[3] = (char)(0x80 | (cp & 63));
+    n = 4;
+  }
+  buf_add(out, b, n);
+}
+
+/* The \uXXXX at s.p[i] (after the u), a following low half included. Returns
+ * the offset behind it, or 0 at bad digits. */
+static size_t unescape_unicode(struct buf *out, struct str s, size_t i)
+{
+  unsigned hi, lo;
+  if (hex4(s.p + i, s.len - i, &hi) < 0)
+    return 0;
+  i += 4;
+  if (hi >= 0xd800 && hi <= 0xdbff && s.len - i >= 6 && s.p[i] == '\\' &&
+      s.p[i + 1] == 'u' && hex4(s.p + i + 2, s.len - i - 2, &lo) == 0 &&
+      lo >= 0xdc00 && lo <= 0xdfff) {
+    add_utf8(out, 0x10000 + ((hi - 0xd800) << 10) + (lo - 0xdc00));
+    return i + 6;
+  }
+  add_utf8(out, hi >= 0xd800 && hi <= 0xdfff ? 0xfffd : hi);
+  return i;
+}
+
+int json_unescape(struct buf *out, struct str s)
+{
+  static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+  size_t i = 0;
+  while (i < s.len) {
+    const char *back = memchr(s.p + i, '\\', s.len - i), *which;
+    size_t n = back ? (size_t)(back - s.p) - i : s.len - i;
+    buf_add(out, s.p + i, n);
+    i += n;
+    if (!back)
+      return 0;
+    if (++i >= s.len)
+      return -1;
+    if (s.p[i] == 'u') {
+      i = unescape_unicode(out, s, i + 1);
+      if (!i)
+        return -1;
+      continue;
+    }
+    which = s.p[i] ? strchr(from, s.p[i]) : NULL;
+    if (!which)
+      return -1;
+    buf_addc(out, to[which - from]);
+    i++;
+  }
+  return 0;
+}
+
+/* ---- reading ---- */
+
+json_value *json_parse(struct str text, size_t *at)
+{
+  const char *stop = NULL;
+  size_t bom = str_starts(text, STR("\xef\xbb\xbf")) ? 3 : 0;
+  cJSON *v;
+  /* cJSON cannot hold a NUL in a string and would cut there silently. */
+  const char *nul = text.len ? memchr(text.p, '\0', text.len) : NULL;
+  if (nul) {
+    if (at)
+      *at = (size_t)(nul - text.p);
+    return NULL;
+  }
+  v = text.len > bom
+          ? cJSON_ParseWithLengthOpts(text.p + bom, text.len - bom, &stop, 0)
+          : NULL;
+  if (v) {
+    struct str rest = {stop, (size_t)(text.p + text.len - stop)};
+    if (str_trim(rest).len) {
+      cJSON_Delete(v);
+      v = NULL;
+    }
+  }
+  if (!v && at)
+    *at = stop ? (size_t)(stop - text.p) : 0;
+  return v;
+}
+
+void json_free(json_value *v)
+{
+  cJSON_Delete(v);
+}
+
+json_value *json_read_file(const char *path, size_t max_bytes, struct err *e)
+{
+  FILE *f = fopen(path, "rb");
+  struct buf text = {.max = max_bytes};
+  json_value *v = NULL;
+  size_t at, n, line = 1;
+  char *to;
+  if (!f) {
+    err_add(e, "%s: %s", path, strerror(errno));
+    return NULL;
+  }
+  while ((to = buf_reserve(&text, 65536)) && (n = fread(to, 1, 65536, f)))
+    text.len += n;
+  if (text.toobig) {
+    err_add(e, "%s: larger than %zu bytes", path, max_bytes);
+  } else if (!(v = json_parse(buf_str(&text), &at))) {
+    for (size_t i = 0; i < at && i < text.len; i++)
+      line += text.p[i] == '\n';
+    err_add(e, "%s:%zu: not valid JSON", path, line);
+  }
+  fclose(f);
+  buf_free(&text);
+  return v;
+}
+
+json_value *json_get(const json_value *object, const char *key)
+{
+  return cJSON_IsObject(object)
+             ? cJSON_GetObjectItemCaseSensitive(object, key)
+             : NULL;
+}
+
+json_value *json_first(const json_value *v)
+{
+  return v ? v->child : NULL;
+}
+
+json_value *json_next(const json_value *v)
+{
+  return v ? v->next : NULL;
+}
+
+const char *json_name(const json_value *v)
+{
+  return v ? v->string : NULL;
+}
+
+bool json_is_object(const json_value *v)
+{
+  return cJSON_IsObject(v);
+}
+
+bool json_is_array(const json_value *v)
+{
+  return cJSON_IsArray(v);
+}
+
+bool json_is_string(const json_value *v)
+{
+  return cJSON_IsString(v);
+}
+
+bool json_is_number(const json_value *v)
+{
+  return cJSON_IsNumber(v);
+}
+
+bool json_is_boolean(const json_value *v)
+{
+  return cJSON_IsBool(v);
+}
+
+bool json_is_null(const json_value *v)
+{
+  return cJSON_IsNull(v);
+}
+
+const char *json_text(const json_value *v)
+{
+  return cJSON_IsString(v) ? v->valuestring : NULL;
+}
+
+double json_double(const json_value *v, double otherwise)
+{
+  return cJSON_IsNumber(v) ? v->valuedouble : otherwise;
+}
+
+bool json_true(const json_value *v)
+{
+  return cJSON_IsTrue(v);
+}
+
+void json_print(struct buf *out, const json_value *v)
+{
+  char *text = cJSON_PrintUnformatted(v);
+  if (text) {
+    buf_adds(out, text);
+    cJSON_free(text);
+  }
+}
