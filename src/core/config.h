@@ -13,7 +13,7 @@
 enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA };
 
 struct load {
-  double request_rate;      /* per second; INFINITY: all at once; 0: closed */
+  double request_rate; /* per second; INFINITY: all at once; 0: closed */
   enum arrival_kind arrival;
   double burstiness;        /* gamma's shape */
   uint64_t max_concurrency; /* 0: no cap */
@@ -21,15 +21,15 @@ struct load {
   uint64_t duration_ns;     /* 0: no bound */
   uint64_t warmup_requests; /* either of the two, or neither */
   uint64_t warmup_ns;
-  uint64_t drain_ns;        /* default 30 s */
+  uint64_t drain_ns; /* default 30 s */
 };
 
 struct config {
   /* target */
-  char *base_url;   /* normalised: scheme://host:port[/prefix], no /v1 */
+  char *base_url; /* normalised: scheme://host:port[/prefix], no /v1 */
   char *model;
-  char *api_key;    /* never shown */
-  char *endpoint;   /* "chat", "completions" or "/path" */
+  char *api_key;      /* never shown */
+  char *endpoint;     /* "chat", "completions" or "/path" */
   struct buf headers; /* "Name: value\n" lines from -H */
   bool insecure;
   char *cacert;
