@@ -1,19 +1,33 @@
 # stoke: a Lua-scriptable load tester for LLM endpoints.
 # `make help` lists the targets; V= picks a build variant.
 
-V        ?= release
-PREFIX   ?= /usr/local
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-B        := build/$(V)
-LLHTTP   := /usr/share/llhttp
+V      ?= release
+PREFIX ?= /usr/local
+B      := build/$(V)
 
-PKGS     := luajit libcurl libcjson
-CPPFLAGS += -Isrc -D_GNU_SOURCE
-CPPFLAGS += $(shell pkg-config --cflags $(PKGS))
+# Debian 12 packages: of the program, then of its tests and benches. Nothing
+# below may need one of them before `make deps` ran, or `make demo` fails on
+# a new machine.
+DEPS := gcc libc6-dev pkg-config ca-certificates luajit libluajit-5.1-dev \
+  libcurl4-openssl-dev libcjson-dev libev-dev node-llhttp
+TEST_DEPS := clang clang-format libclang-rt-14-dev libcmocka-dev lua-check \
+  perl openssl procps nginx wrk python3-pytest python3-pytest-xdist \
+  python3-pytest-timeout
+
+PYTHON ?= /usr/bin/python3
+PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider
+
+# Asked when something is compiled, and then once: each replaces itself.
+PKGS       := luajit libcurl libcjson
+pkg-config  = $(or $(shell pkg-config $1 $(PKGS)),$(error try `make deps`))
+pkg.cflags  = $(eval pkg.cflags := $(call pkg-config,--cflags))$(pkg.cflags)
+pkg.libs    = $(eval pkg.libs := $(call pkg-config,--libs))$(pkg.libs)
+
+CPPFLAGS += -Isrc -I/usr/share/include -D_GNU_SOURCE $(pkg.cflags)
 CFLAGS   += -std=c11 -Wall -Wextra -Wshadow -Wvla
 CFLAGS   += -Wstrict-prototypes -Wmissing-prototypes
 LDFLAGS  += -Wl,-E
-LDLIBS   += $(shell pkg-config --libs $(PKGS)) -lev -lm -lpthread
+LDLIBS    = $(pkg.libs) -lev -lm -lpthread
 
 sanitize      := -O1 -g -fno-omit-frame-pointer
 flags.release := -O2 -g
@@ -25,27 +39,151 @@ ifndef flags.$(V)
 $(error no variant V=$(V): choose release, debug, asan, tsan or cov)
 endif
 
-LIB   := $(wildcard src/*/*.c)
-OBJ   := $(LIB:%.c=$(B)/%.o)
-TESTS := $(patsubst tests/unit/%.c,$(B)/%,$(wildcard tests/unit/test_*.c))
+LIB    := $(sort $(wildcard src/*/*.c))
+LUA    := $(sort $(shell find lua scenarios -name '*.lua' 2>/dev/null))
+LUA    := $(filter-out lua/types/%,$(LUA))
+# The HTTP parser of the mock: C sources in a Debian package, no library.
+LLHTTP := $(patsubst %,$(B)/llhttp/%.o,api http llhttp)
+OBJ    := $(LIB:%.c=$(B)/%.o) $(B)/version.o $(LLHTTP) \
+  $(if $(wildcard src/script/embed.lua),$(B)/lua_modules.o)
+TESTS  := $(patsubst tests/unit/%.c,$(B)/%,$(wildcard tests/unit/test_*.c))
+
+all: $(B)/stoke                       ## build the program (the default)
+ifeq ($(V),release)
+all: stoke
+stoke: $(B)/stoke
+	@ln -f $< $@
+endif
 
 objects: $(OBJ)
+
+define compile
+@mkdir -p $(@D)
+@echo '  CC    $<'
+@$(CC) $(CPPFLAGS) $(CFLAGS) $(flags.$(V)) -MMD -MP -c -o $@ $<
+endef
+define link
+@echo '  LINK  $@'
+@$(CC) $(flags.$(V)) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBS)
+endef
+
+$(B)/stoke: $(B)/src/main.o $(OBJ)
+	$(link)
+$(B)/test_%: LDLIBS += -lcmocka
+$(B)/test_%: $(B)/tests/unit/test_%.o $(OBJ)
+	$(link)
+
+# An object depends on how it is compiled, not on the rest of this file.
+$(B)/%.o: %.c $(B)/flags
+	$(compile)
+
+# The packaged parser keeps to its own warnings.
+$(B)/llhttp/%.o: private CFLAGS := -w
+$(B)/llhttp/%.o: private CPPFLAGS += -I/usr/share/include/llhttp
+$(B)/llhttp/%.o: /usr/share/llhttp/%.c $(B)/flags
+	$(compile)
+
+$(B)/lua_modules.o: $(B)/lua_modules.c $(B)/flags
+	$(compile)
+$(B)/lua_modules.c: src/script/embed.lua $(LUA) $(B)/lua_modules
+	@echo '  EMBED $(words $(LUA)) Lua files'
+	@luajit src/script/embed.lua $(LUA) >$@.tmp && mv $@.tmp $@
+$(B)/version.o: $(B)/version.c $(B)/flags
+	$(compile)
+
+# Files that change only when their text does: $(call text,LINE)
+text = @mkdir -p $(@D); printf '%s\n' '$1' | cmp -s - $@ || \
+  printf '%s\n' '$1' >$@
+$(B)/version.c: always
+	@v=$$(git describe --tags --always --dirty 2>/dev/null || echo unknown); \
+	mkdir -p $(@D); \
+	printf '#include "base/version.h"\nconst char stoke_version[] = "%s";\n' \
+	  "$$v" >$@.tmp; cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
+$(B)/flags: always
+	$(call text,$(CC) $(CPPFLAGS) $(CFLAGS) $(flags.$(V)))
+$(B)/lua_modules: always
+	$(call text,$(LUA))
+
+# ---- tests ----
+
+test:                                 ## install what is needed, test everything
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory check
+
+check: all lint format-check unit lua e2e accuracy fuzz asan-subset
 
 unit: $(TESTS)                        ## C unit tests
 	@CMOCKA_MESSAGE_OUTPUT=TAP prove --timer --exec '' $^
 
-$(B)/test_%: $(B)/tests/unit/test_%.o $(OBJ)
-	@echo '  LINK  $@'
-	@$(CC) $(flags.$(V)) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+lua: all                              ## tests written in Lua
+	@prove --timer --exec 'luajit tests/lua/run.lua' tests/lua/test_*.lua
 
-$(B)/%.o: %.c Makefile
-	@mkdir -p $(@D)
-	@echo '  CC    $<'
-	@$(CC) $(CPPFLAGS) $(CFLAGS) $(flags.$(V)) -MMD -MP -c -o $@ $<
+e2e: all node_modules                 ## the program against servers
+	@STOKE=$(B)/stoke $(PYTEST) -n2 tests/e2e
 
-clean:                                ## remove build/
+accuracy: all                         ## its numbers against known latencies
+	@STOKE=$(B)/stoke $(PYTEST) -s tests/accuracy
+
+asan tsan:                            ## the suite under a sanitizer
+	@$(MAKE) --no-print-directory V=$@ unit lua e2e
+
+asan-subset:
+	@$(MAKE) --no-print-directory V=asan unit lua
+	@$(MAKE) --no-print-directory V=asan e2e PYTEST='$(PYTEST) -m asan'
+
+-include tests/fuzz/fuzz.mk
+
+bench: all                            ## what it costs, against raw readers
+	@V=$(V) tests/bench/run.sh
+
+# ---- source ----
+
+lint:                                 ## luacheck, include directions, C rules
+	@luacheck -q $(wildcard lua scenarios tests/lua tests/lint src/script/*.lua)
+	@luajit tests/lint/deps.lua src
+	@luajit tests/lint/rules.lua $(shell git ls-files)
+
+C_FILES = $(shell git ls-files '*.[ch]')
+format:                               ## clang-format the tree in place
+	@clang-format -i $(C_FILES)
+format-check:                         ## fail where format would change a file
+	@clang-format --dry-run -Werror $(C_FILES)
+
+# ---- around ----
+
+demo:                                 ## a real load test, from nothing
+	@$(MAKE) --no-print-directory deps TEST_DEPS=
+	@$(MAKE) --no-print-directory all
+	@sh tests/demo.sh
+
+deps:                                 ## install the Debian packages (root, sudo)
+	@set -- $$(for p in $(DEPS) $(TEST_DEPS); do \
+	  dpkg-query -Wf '$${db:Status-Abbrev}' $$p 2>/dev/null | grep -q ^ii \
+	    || echo $$p; done); \
+	test $$# = 0 && exit; \
+	command -v apt-get >/dev/null || { \
+	  echo "no apt-get here: please install what Debian calls $$*"; exit 1; }; \
+	test $$(id -u) = 0 || root=sudo; \
+	$$root apt-get -q update && $$root env DEBIAN_FRONTEND=noninteractive \
+	  apt-get -qy --no-install-recommends install "$$@"
+
+node_modules: package.json package-lock.json
+	@tests/node.sh npm ci --no-progress
+	@touch $@
+
+install: all                          ## install under $(DESTDIR)$(PREFIX)
+	install -D -t $(DESTDIR)$(PREFIX)/bin $(B)/stoke
+
+clean:                                ## remove what was built
 	rm -rf build stoke
 
-.PHONY: objects unit clean
+help:                                 ## this list
+	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / \
+	  { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo '  V=release|debug|asan|tsan|cov picks the variant (now $(V))'
+
+.PHONY: all objects test check unit lua e2e accuracy asan tsan asan-subset \
+  fuzz bench lint format format-check demo deps install clean help always
 .SECONDARY:
+.DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
