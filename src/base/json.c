@@ -324,9 +324,8 @@ json_value *json_read_file(const char *path, size_t max_bytes, struct err *e)
 
 json_value *json_get(const json_value *object, const char *key)
 {
-  return cJSON_IsObject(object)
-             ? cJSON_GetObjectItemCaseSensitive(object, key)
-             : NULL;
+  return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key)
+                                : NULL;
 }
 
 json_value *json_first(const json_value *v)
@@ -387,6 +386,52 @@ double json_double(const json_value *v, double otherwise)
 bool json_true(const json_value *v)
 {
   return cJSON_IsTrue(v);
+}
+
+/* The object under `key`, made when there is none. */
+static json_value *object_at(json_value *parent, const char *key)
+{
+  json_value *v = cJSON_GetObjectItemCaseSensitive(parent, key);
+  if (cJSON_IsObject(v))
+    return v;
+  cJSON_DeleteItemFromObjectCaseSensitive(parent, key);
+  return cJSON_AddObjectToObject(parent, key);
+}
+
+static void append_at(json_value *parent, const char *key, json_value *v)
+{
+  json_value *array = cJSON_GetObjectItemCaseSensitive(parent, key);
+  if (!cJSON_IsArray(array)) {
+    cJSON_DeleteItemFromObjectCaseSensitive(parent, key);
+    array = cJSON_AddArrayToObject(parent, key);
+  }
+  cJSON_AddItemToArray(array, v);
+}
+
+int json_put(json_value *object, struct str path, json_value *v)
+{
+  while (path.p) {
+    struct str name = str_split(&path, '.');
+    bool append = !path.p && str_ends(name, STR("+"));
+    char *key = mem_strndup(name.p, name.len - append);
+    if (key[0] == '\0') {
+      mem_free(key);
+      break;
+    }
+    if (path.p) {
+      object = object_at(object, key);
+    } else if (append) {
+      append_at(object, key, v);
+    } else {
+      cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+      cJSON_AddItemToObject(object, key, v);
+    }
+    mem_free(key);
+    if (!path.p)
+      return 0;
+  }
+  cJSON_Delete(v);
+  return -1;
 }
 
 void json_print(struct buf *out, const json_value *v)

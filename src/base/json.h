@@ -70,6 +70,10 @@ bool json_is_null(const json_value *v);
 const char *json_text(const json_value *v);
 double json_double(const json_value *v, double otherwise);
 bool json_true(const json_value *v);
+/* Put `v` (taken over, whatever the result) at "a.b.c" inside an object; what
+ * stands on the way and is no object is replaced by one. A last name that
+ * ends in '+' appends to an array there instead. -1 when a name is empty. */
+int json_put(json_value *object, struct str path, json_value *v);
 /* Append `v` as compact JSON. */
 void json_print(struct buf *out, const json_value *v);
 
