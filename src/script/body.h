@@ -1,0 +1,58 @@
+/* body.h -- request bodies, from fragments that need no second look.
+ * A body is a JSON object made member by member in a fixed order: model,
+ * prompt or messages, options, stream; then --extra-body and the request's
+ * `extra` are merged into it (objects deep, everything else replaced; no key
+ * ever appears twice). The same input gives the same bytes.
+ * One builder belongs to one VM; it knows no Lua. */
+#ifndef STOKE_SCRIPT_BODY_H
+#define STOKE_SCRIPT_BODY_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* What the command line says about all bodies; strings are borrowed for the
+ * builder's life. */
+struct body_defaults {
+  const char *endpoint;   /* "chat", "completions", "/path"; NULL: chat */
+  const char *model;      /* of a request that names none; NULL: none sent */
+  bool stream;            /* false: --no-stream, whatever the script says */
+  int64_t max_tokens;     /* >= 0: instead of the script's */
+  const char *extra_body; /* a JSON object's text, or NULL */
+};
+
+struct body;
+
+/* NULL and a message when extra_body is not a JSON object. */
+struct body *body_new(const struct body_defaults *d, struct err *e);
+void body_free(struct body *b);
+
+/* "chat" or "completions" for one of those names or a path that ends like
+ * theirs; NULL for any other path. */
+const char *body_api(const char *endpoint);
+/* What to append to the base URL for an endpoint. */
+const char *body_path(const char *endpoint);
+
+/* Between body_start and body_finish call these in any order; what is set
+ * twice keeps the later. Keys must be string literals without escapes. */
+void body_start(struct body *b, const char *api);
+void body_model(struct body *b, struct str model);
+/* As the user's message or as `prompt`. Borrowed until body_finish. */
+void body_prompt(struct body *b, struct str prompt);
+void body_string(struct body *b, const char *key, struct str s);
+void body_integer(struct body *b, const char *key, int64_t x);
+void body_boolean(struct body *b, const char *key, bool x);
+/* A value that is JSON already. */
+void body_json(struct body *b, const char *key, struct str json);
+/* A JSON object to merge in at the end; borrowed until body_finish. */
+void body_extra(struct body *b, struct str object);
+void body_stream(struct body *b, bool stream);
+/* Appends the body. Returns 0, or -1 when `out` would pass its ceiling. */
+int body_finish(struct body *b, struct buf *out);
+
+/* `a` with the members of `b` merged in, both JSON objects. 0, or -1 when
+ * one is not an object (out is then unchanged). */
+int body_merge(struct buf *out, struct str a, struct str b);
+
+#endif

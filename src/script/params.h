@@ -1,0 +1,61 @@
+/* params.h -- what a scenario lets its user choose, and what was chosen.
+ * Declared in the scenario's `params` table, set with -P name=value. */
+#ifndef STOKE_SCRIPT_PARAMS_H
+#define STOKE_SCRIPT_PARAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dist.h"
+#include "base/err.h"
+#include "base/json.h"
+
+enum param_type {
+  PARAM_STRING,
+  PARAM_NUMBER,
+  PARAM_INTEGER,
+  PARAM_BOOLEAN,
+  PARAM_DURATION, /* number: seconds */
+  PARAM_PATH,     /* text: absolute and real, or NULL */
+  PARAM_DIST,     /* dist; text is how it was spelled */
+  PARAM_LIST,     /* items; numbers when all of the default's are */
+};
+
+const char *param_type_name(enum param_type t);
+
+struct param {
+  char *name, *help; /* help: NULL when there is none */
+  enum param_type type;
+  bool required;
+  bool set;   /* there is a value, by -P or by default */
+  bool given; /* by -P: a path then may lie outside the scenario's folder */
+  bool has_min, has_max;
+  double min, max;
+  char **choices;
+  size_t n_choices;
+  /* The value, by type. */
+  double number; /* NUMBER, INTEGER, DURATION */
+  bool boolean;
+  char *text; /* STRING, PATH, DIST */
+  struct dist dist;
+  char **items; /* LIST */
+  size_t n_items;
+  bool numeric; /* the items are numbers */
+};
+
+struct params {
+  struct param *list; /* sorted by name */
+  size_t len;
+};
+
+const struct param *params_find(const struct params *p, const char *name);
+/* Apply "name=value" settings, a later one wins, then check that what is
+ * required is there. `folder` is the scenario's (NULL: built in). Returns 0,
+ * or -1 with a message per mistake; `where` starts each. */
+int params_set(struct params *p, const char *const *settings, size_t n,
+               const char *folder, const char *where, struct err *e);
+/* An object with every value that is set, sorted by name. */
+void params_write(const struct params *p, struct json_writer *w);
+void params_free(struct params *p);
+
+#endif
