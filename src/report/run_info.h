@@ -1,0 +1,67 @@
+/* run_info.h -- what a run was, for everything that is written about it.
+ * `report` doesn't know `core`: whoever starts a run copies here what readers
+ * need. Strings are borrowed and may be NULL where that is said; nothing in
+ * here may hold a key (`command` comes masked). */
+#ifndef STOKE_REPORT_RUN_INFO_H
+#define STOKE_REPORT_RUN_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct run_pair {
+  const char *key, *value;
+};
+
+struct run_info {
+  /* vLLM's setup keys */
+  uint64_t started_wall_ns; /* CLOCK_REALTIME at time zero */
+  uint64_t started_ns;      /* CLOCK_MONOTONIC at the same moment */
+  const char *backend;      /* "openai-chat", "openai", … */
+  const char *label;        /* NULL: null */
+  const char *model_id;
+  const char *tokenizer_id; /* NULL: null */
+  uint64_t num_prompts;     /* asked for; 0: no bound (sent is written) */
+  const struct run_pair *metadata;
+  size_t n_metadata;
+
+  /* load */
+  double request_rate;      /* INFINITY: "inf"; 0: closed loop, "inf" */
+  const char *arrival;      /* "poisson", …; NULL: closed loop */
+  double burstiness;        /* 1: Poisson */
+  uint64_t max_concurrency; /* 0: none */
+  double duration_s, warmup_s, drain_s;   /* asked for; 0: none */
+  uint64_t num_requests, warmup_requests; /* asked for; 0: none */
+
+  /* identity */
+  const char *version; /* of stoke */
+  const char *command; /* secrets masked */
+  const char *url;     /* user and password masked */
+  const char *scenario_name, *scenario_version, *scenario_sha256; /* NULL */
+  const char *params_json; /* an object; NULL: {} */
+  uint64_t seed;
+  unsigned threads;
+  const char *shard; /* "2/4"; NULL: none */
+  const char *clock; /* "kernel" or "readable" */
+  bool insecure;     /* certificates were not checked */
+  bool unsafe;       /* the scenario ran unboxed */
+
+  /* end */
+  const char *stop_reason; /* "requests", "duration", "interrupted",
+                                * "script: …", "exhausted", "errors" */
+  bool interrupted;
+
+  /* network sums; means are over `opened` */
+  uint64_t opened, reused;
+  uint64_t dns_ns, connect_ns, tls_ns;
+
+  /* JSON texts of what other modules measured; NULL: nothing */
+  const char *sessions_json;   /* object -> null */
+  const char *stages_json;     /* array -> [] */
+  const char *turns_json;      /* array -> [] */
+  const char *thresholds_json; /* array -> [] */
+  const char *checks_json;     /* array -> [] */
+  const char *custom_json;     /* object -> {} */
+};
+
+#endif
