@@ -139,9 +139,10 @@ bench: all                            ## what it costs, against raw readers
 # ---- source ----
 
 lint:                                 ## luacheck, include directions, C rules
-	@luacheck -q $(wildcard lua scenarios tests/lua tests/lint src/script/*.lua)
-	@luajit tests/lint/deps.lua src
-	@luajit tests/lint/rules.lua $(shell git ls-files)
+	@luacheck -qq $(wildcard lua scenarios tests/lua tests/lint src/script/*.lua); \
+	a=$$?; luajit tests/lint/deps.lua src; \
+	b=$$?; luajit tests/lint/rules.lua $$(git ls-files); \
+	test $$a$$b$$? = 000
 
 C_FILES = $(shell git ls-files '*.[ch]')
 format:                               ## clang-format the tree in place

@@ -1,0 +1,76 @@
+"""Fixtures. Everything that a test starts is stopped when it ends."""
+
+import pytest
+
+from harness import raw, servers
+from harness.program import Mock, Stoke
+
+
+@pytest.fixture
+def closing():
+    """Register things with a close(); they are closed in reverse."""
+    things = []
+
+    def add(thing):
+        things.append(thing)
+        return thing
+
+    yield add
+    failed = None
+    for thing in reversed(things):
+        try:
+            thing.close()
+        except AssertionError as e:
+            failed = failed or e
+    if failed:
+        raise failed
+
+
+@pytest.fixture
+def stoke(tmp_path, closing):
+    """The program: stoke.run(…), stoke.load(url, …), stoke.start(…)."""
+    return closing(Stoke(tmp_path))
+
+
+@pytest.fixture
+def mock(tmp_path, closing):
+    """mock(*flags) starts an embedded server."""
+    return lambda *flags: closing(Mock(tmp_path, *flags))
+
+
+@pytest.fixture
+def raw_server(closing):
+    """raw_server(answer) sends exactly those bytes."""
+    return lambda answer, **more: closing(raw.RawServer(answer, **more))
+
+
+@pytest.fixture
+def aimock(tmp_path, closing):
+    return lambda fixtures, *flags: closing(
+        servers.aimock(tmp_path, fixtures, *flags))
+
+
+@pytest.fixture
+def mock_llm(tmp_path, closing):
+    return lambda: closing(servers.mock_llm(tmp_path))
+
+
+@pytest.fixture
+def openai_mock_api(tmp_path, closing):
+    return lambda config: closing(servers.openai_mock_api(tmp_path, config))
+
+
+@pytest.fixture
+def nginx(tmp_path, closing):
+    return lambda upstream, **more: closing(
+        servers.nginx(tmp_path, upstream, **more))
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    def make(name="127.0.0.1"):
+        directory = tmp_path / f"tls-{name}"
+        directory.mkdir()
+        return servers.certificate(directory, name)
+
+    return make
