@@ -112,6 +112,27 @@ const struct option *options_find(const struct options_spec *spec,
   return look_up(spec, name, true).row;
 }
 
+const struct option *options_match(const struct options_spec *spec,
+                                   const char *arg, const char **value)
+{
+  const struct option *row = NULL;
+  *value = NULL;
+  if (strncmp(arg, "--", 2) == 0) {
+    size_t len = strcspn(arg + 2, ".=");
+    const char *equals = strchr(arg, '=');
+    *value = equals ? equals + 1 : NULL;
+    return find_long(spec, (struct str){arg + 2, len}).row;
+  }
+  if (arg[0] != '-')
+    return NULL;
+  for (arg++; *arg && (row = find_short(spec, *arg)); arg++)
+    if (row->kind != OPTION_BOOLEAN)
+      break;
+  if (row && row->kind != OPTION_BOOLEAN && arg[1])
+    *value = arg + 1 + (arg[1] == '=');
+  return row;
+}
+
 struct str option_key(const struct option *row)
 {
   struct str names = str_of(row->names), name = {0};

@@ -128,6 +128,12 @@ int options_set(struct options *o, const char *key, const char *value,
 /* Which row has this name in any spelling; NULL when none has. */
 const struct option *options_find(const struct options_spec *spec,
                                   struct str name);
+/* Which row an argument of a command line belongs to, read as options_parse
+ * would ("--opt=value", "-qkVALUE"). *value is the part of `arg` that is the
+ * value, or NULL when it has none: a row that takes one then has it in the
+ * next argument. NULL: an argument of its own. */
+const struct option *options_match(const struct options_spec *spec,
+                                   const char *arg, const char **value);
 /* The canonical name, dashes kept: "request-rate". Borrowed from the row. */
 struct str option_key(const struct option *row);
 enum option_source options_source(const struct options *o, const char *key);

@@ -1,0 +1,25 @@
+/* mask.h -- no secret in anything that is shown or saved.
+ * Command lines go into results and messages into logs; keys, passwords and
+ * cookies in them become "***". */
+#ifndef STOKE_CLI_MASK_H
+#define STOKE_CLI_MASK_H
+
+#include "cli/options.h"
+
+#define MASK "***"
+
+/* Does a header of this name carry a secret? (Authorization, cookies, and
+ * whatever has key, token, secret or password in its name.) */
+bool mask_is_secret_header(struct str name);
+/* Append a URL with its user and password, and the values of query fields
+ * that are named like secrets, replaced. */
+void mask_url(struct buf *out, struct str url);
+/* A command line as a shell would take it, secrets masked: values of secret
+ * rows, of secret headers (row "header"), in URLs, and every place where one
+ * of `known` (keys from elsewhere; may be NULL) appears. `argv` is what stood
+ * behind `program`. Owned by the caller. */
+char *mask_command(const struct options_spec *spec, int argc,
+                   char *const argv[], const char *const known[],
+                   size_t n_known);
+
+#endif
