@@ -27,6 +27,7 @@ struct load {
 struct config {
   /* target */
   char *base_url; /* normalised: scheme://host:port[/prefix], no /v1 */
+  char *query; /* to append to every URL: "" or "?api-version=2" */
   char *model;
   char *api_key;      /* never shown */
   char *endpoint;     /* "chat", "completions" or "/path" */
