@@ -3,7 +3,10 @@
  * several curl multis (libcurl walks all connections of a multi for every
  * request), pins each easy handle to its multi, and opens connections ahead.
  * It stamps instants and moves bytes; what the bytes mean is not its
- * business, and it knows no Lua. libcurl is visible in xfer.c alone. */
+ * business, and it knows no Lua. libcurl is visible in net.c, multi.c,
+ * xfer.c, headers.c and verdict.c alone.
+ * Kept connections and idle exchanges leave watchers on the loop: end it with
+ * ev_break, it does not run out of things to wait for. */
 #ifndef STOKE_NET_XFER_H
 #define STOKE_NET_XFER_H
 
@@ -19,14 +22,14 @@ struct xfer;
 struct xfer_headers;
 
 struct net_config {
-  unsigned connections;    /* expected at once; sizes multis and caches */
-  unsigned per_multi;      /* connections a multi; 0: 128 */
-  bool kernel_times;       /* SO_TIMESTAMPNS where it can be had */
-  bool insecure;           /* no certificate check */
-  const char *cacert;      /* PEM file, or NULL for the system's */
-  const char *proxy;       /* "" none, NULL: environment, loopback never */
+  unsigned connections;        /* expected at once; sizes multis and caches */
+  unsigned per_multi;          /* connections a multi; 0: 128 */
+  bool kernel_times;           /* SO_TIMESTAMPNS where it can be had */
+  bool insecure;               /* no certificate check */
+  const char *cacert;          /* PEM file, or NULL for the system's */
+  const char *proxy;           /* "" none, NULL: environment, loopback never */
   uint64_t connect_timeout_ns; /* 0: 30 s */
-  unsigned read_size;      /* bytes one read may take; 0: 16 KiB */
+  unsigned read_size;          /* bytes one read may take; 0: 16 KiB */
 };
 
 /* Where arrival instants come from. */
@@ -46,9 +49,13 @@ enum net_clock net_clock(const struct net *n);
 struct net_counts net_counts(const struct net *n);
 /* "7.88.1 OpenSSL/3.0 …" for --version. */
 const char *net_version(void);
+/* The proxy that an exchange with `url` would use, for people to read:
+ * credentials are shown as "***". NULL: none. `setting` as in net_config. */
+const char *net_proxy_for(const char *setting, const char *url, char out[256]);
 
-/* Open up to `count` connections to the origin of `url`, spread like the
- * exchanges to come. `done(opened, first_error, ud)` runs once, from the
+/* Open `count` more connections to the origin of `url`, spread like the
+ * exchanges to come: name, TCP and TLS, but not a byte of HTTP. At most 64
+ * handshakes run at once. `done(opened, first_error, ud)` runs once, from the
  * loop, when all succeeded or failed; first_error is "" when none did. */
 typedef void net_preconnect_cb(unsigned opened, const char *first_error,
                                void *ud);
@@ -58,7 +65,11 @@ void net_preconnect(struct net *n, const char *url, unsigned count,
 /* Header lines, made once and used by many exchanges. Names are unique
  * without regard to case: a later set replaces an earlier one. A name or
  * value with a control character is refused with -1 and a message that never
- * shows the value. Reference-counted: an exchange holds its own. */
+ * shows the value, and so are Content-Length and Transfer-Encoding, which
+ * follow from the body. Reference-counted: an exchange holds its own, and
+ * while one does nothing may be set (copy instead). Of one thread. Sent
+ * besides: Host, Accept, Accept-Encoding: identity, Content-Length; no
+ * Content-Type, User-Agent or Expect unless set here. */
 struct xfer_headers *xfer_headers_new(void);
 struct xfer_headers *xfer_headers_copy(const struct xfer_headers *h);
 int xfer_headers_set(struct xfer_headers *h, struct str name, struct str value,
@@ -66,11 +77,11 @@ int xfer_headers_set(struct xfer_headers *h, struct str name, struct str value,
 void xfer_headers_unref(struct xfer_headers *h);
 
 struct xfer_request {
-  const char *method; /* "POST", "GET"; borrowed for the call */
-  const char *url;    /* copied */
+  const char *method;           /* "POST", "GET"; borrowed for the call */
+  const char *url;              /* copied */
   struct xfer_headers *headers; /* referenced until done; may be NULL */
-  struct str body;    /* borrowed until done has returned */
-  bool keep_headers;  /* collect the response's header lines */
+  struct str body;              /* borrowed until done has returned */
+  bool keep_headers;            /* collect the response's header lines */
   bool own_connection; /* never reuse, never keep (for tests and checks) */
   /* Deadlines, ns after sent; 0: none. `first_ns` holds until
    * xfer_first_token was called, `idle_ns` between arrivals. */
@@ -93,16 +104,16 @@ struct xfer_ops {
 /* What an exchange shows; read-only outside xfer.c. Instants are monotonic
  * ns, 0 when not reached. */
 struct xfer_info {
-  uint64_t sent_ns;      /* just before it was handed to curl */
-  uint64_t connected_ns; /* connection usable; == sent_ns when reused */
-  uint64_t written_ns;   /* the request body was sent */
-  uint64_t headers_ns;   /* the status line and headers were complete */
+  uint64_t sent_ns;       /* just before it was handed to curl */
+  uint64_t connected_ns;  /* connection usable; == sent_ns when reused */
+  uint64_t written_ns;    /* the request body was sent */
+  uint64_t headers_ns;    /* the status line and headers were complete */
   uint64_t first_byte_ns; /* first body byte */
   uint64_t last_byte_ns;
   uint64_t done_ns;
   uint64_t bytes_in, bytes_out; /* body bytes */
-  int status;            /* HTTP, 0 when there was none */
-  unsigned retries;      /* requests put on the wire beyond the first */
+  int status;                   /* HTTP, 0 when there was none */
+  unsigned retries;             /* requests put on the wire beyond the first */
   bool reused;
   /* The transport's verdict: OK means a complete HTTP message of any status;
    * DNS, CONNECT, TLS, PROXY, CLIENT_RESOURCE, RESET, TRUNCATED, MALFORMED

@@ -141,8 +141,7 @@ int main(void)
                                       teardown),
       cmocka_unit_test_setup_teardown(a_later_set_replaces_an_earlier_one,
                                       setup, teardown),
-      cmocka_unit_test_setup_teardown(a_stopped_one_is_silent, setup,
-                                      teardown),
+      cmocka_unit_test_setup_teardown(a_stopped_one_is_silent, setup, teardown),
       cmocka_unit_test(says_when_files_run_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

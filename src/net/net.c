@@ -1,0 +1,256 @@
+/* The pool: multis, exchanges, and the order in which they get their turn. */
+#include <curl/curl.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "net/headers.h"
+#include "net/net.h"
+#include "net/open.h"
+#include "net/origin.h"
+
+#define PER_MULTI       128
+#define READ_SIZE       (16 * 1024)
+#define CONNECT_TIMEOUT (30 * NS_PER_SEC)
+
+/* Starting exchanges may hold up arrivals so long in one loop iteration;
+ * one at least is started at each occasion. */
+#define START_NS (2 * NS_PER_MS)
+
+static void on_kick(EV_P_ ev_prepare *w, int revents)
+{
+  (void)loop;
+  (void)revents;
+  net_flush(w->data);
+}
+
+void net_schedule(struct net *n)
+{
+  /* A fed event is the next to be invoked, before the loop sleeps and before
+   * other sockets that are ready. */
+  if (!n->flushing && !n->in_curl)
+    ev_feed_event(n->loop, &n->kick, EV_CUSTOM);
+}
+
+static void come_back(struct net *n)
+{
+  if (ev_is_active(&n->more))
+    return;
+  ev_timer_set(&n->more, 0, 0);
+  ev_timer_start(n->loop, &n->more);
+}
+
+static bool may_start(struct net *n)
+{
+  if (n->iteration != ev_iteration(n->loop)) {
+    n->iteration = ev_iteration(n->loop);
+    n->spent_ns = 0;
+  }
+  return n->spent_ns < START_NS;
+}
+
+/* Start the first that is ready. */
+static void start_one(struct net *n)
+{
+  struct list *node = list_pop(&n->ready);
+  uint64_t before = clock_ns();
+  xfer_begin(LIST_ENTRY(node, struct xfer, node));
+  n->spent_ns += clock_ns() - before;
+}
+
+static void finish_all(struct net *n)
+{
+  struct list *node;
+  while ((node = list_pop(&n->over)))
+    xfer_finish(LIST_ENTRY(node, struct xfer, node));
+}
+
+void net_flush(struct net *n)
+{
+  if (n->flushing || n->in_curl)
+    return;
+  n->flushing = true;
+  finish_all(n);
+  openings_step(n);
+  while (!list_empty(&n->ready)) {
+    start_one(n);
+    finish_all(n);
+    openings_step(n);
+    if (!may_start(n))
+      break;
+  }
+  n->flushing = false;
+  if (!list_empty(&n->ready) || !list_empty(&n->paused))
+    come_back(n);
+}
+
+/* Each of the paused once; who pauses again meanwhile is for next time. */
+static void resume_paused(struct net *n)
+{
+  struct list now, *node;
+  if (list_empty(&n->paused))
+    return;
+  now = n->paused;
+  now.next->prev = now.prev->next = &now;
+  list_init(&n->paused);
+  while ((node = list_pop(&now)))
+    xfer_resume(LIST_ENTRY(node, struct xfer, pause_node));
+}
+
+static void on_more(EV_P_ ev_timer *w, int revents)
+{
+  struct net *n = w->data;
+  (void)loop;
+  (void)revents;
+  resume_paused(n);
+  net_flush(n);
+}
+
+static void on_ready(struct sock *k, int revents)
+{
+  struct net *n = ((struct xfer *)k->owner)->net;
+  multi_ready(k, revents);
+  net_flush(n);
+}
+
+/* ---- the pool ---- */
+
+static struct multi *emptiest(struct net *n)
+{
+  struct multi *best = NULL;
+  for (unsigned i = 0; i < n->n_multis; i++)
+    if (!best || n->multis[i]->seats < best->seats)
+      best = n->multis[i];
+  if (best && best->seats < n->config.per_multi)
+    return best;
+  n->multis = mem_resize(n->multis, n->n_multis + 1, sizeof *n->multis);
+  return n->multis[n->n_multis++] = multi_new(n);
+}
+
+/* The one used last: its connection is the likeliest to be alive, and the
+ * same few connections serve as long as they are enough. */
+struct xfer *net_take(struct net *n)
+{
+  if (list_empty(&n->idle)) {
+    n->n_xfers++;
+    return xfer_new(n, emptiest(n));
+  }
+  {
+    struct list *node = n->idle.prev;
+    list_remove(node);
+    return LIST_ENTRY(node, struct xfer, node);
+  }
+}
+
+void net_give(struct xfer *x)
+{
+  list_append(&x->net->idle, &x->node);
+}
+
+static char *own(const char *s)
+{
+  return s ? mem_strdup(s) : NULL;
+}
+
+static void own_config(struct net *n, const struct net_config *c)
+{
+  struct net_config *o = &n->config;
+  *o = *c;
+  o->per_multi = c->per_multi ? c->per_multi : PER_MULTI;
+  o->read_size = c->read_size ? c->read_size : READ_SIZE;
+  o->connect_timeout_ns =
+      c->connect_timeout_ns ? c->connect_timeout_ns : CONNECT_TIMEOUT;
+  o->cacert = own(c->cacert ? c->cacert : getenv("SSL_CERT_FILE"));
+  o->proxy = own(c->proxy);
+}
+
+static bool kernel_has_times(struct net *n)
+{
+  int fd = socks_open(&n->socks, AF_INET, SOCK_STREAM, 0);
+  bool has = fd >= 0 && rxtime_enable(fd);
+  if (fd >= 0)
+    socks_close(&n->socks, fd);
+  return has;
+}
+
+struct net *net_new(struct ev_loop *loop, const struct net_config *c)
+{
+  struct net *n = mem_new(struct net);
+  unsigned multis;
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+  n->loop = loop;
+  own_config(n, c);
+  list_init(&n->idle);
+  list_init(&n->ready);
+  list_init(&n->running);
+  list_init(&n->openings);
+  list_init(&n->over);
+  list_init(&n->paused);
+  socks_init(&n->socks, loop, on_ready);
+  n->clock = c->kernel_times && kernel_has_times(n) ? NET_CLOCK_KERNEL
+                                                    : NET_CLOCK_READABLE;
+  ev_prepare_init(&n->kick, on_kick);
+  ev_timer_init(&n->more, on_more, 0, 0);
+  n->kick.data = n->more.data = n;
+  n->no_headers = xfer_headers_new();
+  multis = (c->connections + n->config.per_multi - 1) / n->config.per_multi;
+  n->multis = mem_zalloc(multis, sizeof *n->multis);
+  while (n->n_multis < multis)
+    n->multis[n->n_multis++] = multi_new(n);
+  return n;
+}
+
+static void free_all(struct list *xfers)
+{
+  struct list *node;
+  while ((node = list_pop(xfers)))
+    xfer_free(LIST_ENTRY(node, struct xfer, node));
+}
+
+void net_free(struct net *n)
+{
+  if (!n)
+    return;
+  n->in_curl = true; /* nothing is scheduled any more */
+  openings_free(n);
+  free_all(&n->idle);
+  free_all(&n->ready);
+  free_all(&n->over);
+  free_all(&n->running);
+  for (unsigned i = 0; i < n->n_multis; i++)
+    multi_free(n->multis[i]);
+  ev_timer_stop(n->loop, &n->more);
+  ev_clear_pending(n->loop, &n->kick);
+  socks_deinit(&n->socks);
+  xfer_headers_unref(n->no_headers);
+  mem_free(n->multis);
+  mem_free((char *)n->config.cacert);
+  mem_free((char *)n->config.proxy);
+  mem_free(n);
+  curl_global_cleanup();
+}
+
+enum net_clock net_clock(const struct net *n)
+{
+  return n->clock;
+}
+
+struct net_counts net_counts(const struct net *n)
+{
+  return n->counts;
+}
+
+const char *net_version(void)
+{
+  return curl_version() + sizeof "libcurl/" - 1;
+}
+
+const char *net_proxy_for(const char *setting, const char *url, char out[256])
+{
+  struct origin o;
+  const char *proxy;
+  if (origin_parse(str_of(url), &o) != 0)
+    return NULL;
+  proxy = proxy_for(setting, &o);
+  return proxy ? proxy_show(proxy, out) : NULL;
+}

@@ -1,0 +1,103 @@
+/* net.h -- the inside of net: what net.c, multi.c, xfer.c and open.c share.
+ * Others include net/xfer.h. */
+#ifndef STOKE_NET_NET_H
+#define STOKE_NET_NET_H
+
+#include "base/list.h"
+#include "net/multi.h"
+#include "net/rxtime.h"
+#include "net/socks.h"
+#include "net/xfer.h"
+
+/* An exchange's life: IDLE in net.idle; READY in net.ready until its turn to
+ * be handed to curl; RUNNING in net.running; OVER in net.over until `done` was
+ * called. */
+enum xfer_state { XFER_IDLE, XFER_READY, XFER_RUNNING, XFER_OVER };
+
+/* An exchange, its easy handle and its seat in a multi, reused for ever. */
+struct xfer {
+  struct list node; /* in the list that belongs to the state */
+  struct list pause_node;
+  struct net *net;
+  struct multi *multi;
+  void *easy; /* CURL */
+  enum xfer_state state;
+  bool added; /* the multi has it */
+
+  const struct xfer_ops *ops;
+  void *ud;
+  struct xfer_headers *headers;
+  struct str body;
+  char *url;         /* what the handle has now */
+  const char *proxy; /* the same; "" or NULL for none */
+  bool keep_headers, own_connection;
+  bool open_only; /* stop when the connection stands, send nothing */
+  uint64_t first_ns, idle_ns, total_ns;
+
+  struct xfer_info info;
+  struct buf header_lines;
+  char encoding[32]; /* Content-Encoding */
+  char error[256];   /* curl's */
+
+  struct sock *sock; /* the one curl watches, or NULL */
+  unsigned attempts; /* requests put on the wire */
+  bool wired;        /* the current connection is ready */
+  bool head_complete, first_token;
+  int os_errno;  /* seen by us and not by curl */
+  uint64_t turn; /* the turn `arrival_ns` belongs to */
+  uint64_t arrival_ns;
+  size_t turn_bytes; /* body bytes delivered in that turn */
+  ev_timer deadline; /* lazily set: it may fire early */
+};
+
+struct net {
+  struct ev_loop *loop;
+  struct net_config config; /* strings are ours */
+  enum net_clock clock;
+  struct rxtime rx;
+  struct socks socks;
+  struct multi **multis;
+  unsigned n_multis, n_xfers;
+  struct net_counts counts;
+  struct xfer_headers *no_headers;
+
+  struct list idle, ready, running, over, paused, openings;
+  ev_prepare kick; /* never started: fed by net_schedule */
+  ev_timer more;   /* the rest of `ready`, the next turn of the paused */
+  bool flushing, in_curl;
+  uint64_t turn; /* counts calls into curl */
+  unsigned iteration;
+  uint64_t spent_ns; /* in starting exchanges, this iteration */
+};
+
+/* Have net_flush run soon, if it isn't about to. */
+void net_schedule(struct net *n);
+/* Call what is due: `done` of ended exchanges, the start of ready ones. */
+void net_flush(struct net *n);
+/* A free exchange in the multi that has fewest. */
+struct xfer *net_take(struct net *n);
+void net_give(struct xfer *x);
+
+struct xfer *xfer_new(struct net *n, struct multi *m);
+void xfer_free(struct xfer *x);
+/* Fill in what the request says; x stays IDLE. */
+void xfer_prepare(struct xfer *x, const struct xfer_request *r,
+                  const struct xfer_ops *ops, void *ud);
+/* IDLE -> READY */
+void xfer_ready(struct xfer *x);
+/* READY -> RUNNING */
+void xfer_begin(struct xfer *x);
+/* Anything -> OVER. The first verdict holds. */
+void xfer_end(struct xfer *x, enum outcome o, const char *message);
+/* OVER -> IDLE, through `done`. */
+void xfer_finish(struct xfer *x);
+/* The multi reports: curl is about to read from x's socket; the transfer
+ * ended with a CURLcode. */
+void xfer_before_read(struct xfer *x);
+void xfer_ended(struct xfer *x, int code);
+/* curl watches the socket, also for writing or no longer so. */
+void xfer_watched(struct xfer *x, bool for_write);
+/* Go on with one that was paused for having had its share of a turn. */
+void xfer_resume(struct xfer *x);
+
+#endif
