@@ -139,7 +139,7 @@ bench: all                            ## what it costs, against raw readers
 # ---- source ----
 
 lint:                                 ## luacheck, include directions, C rules
-	@luacheck -qqq $(wildcard lua scenarios tests/lua tests/lint src/script/*.lua); \
+	@luacheck -q --no-color $(wildcard lua scenarios tests/lua tests/lint src/script/*.lua); \
 	a=$$?; luajit tests/lint/deps.lua src; \
 	b=$$?; luajit tests/lint/rules.lua $$(git ls-files); \
 	test $$a$$b$$? = 000
