@@ -13,7 +13,7 @@ local modules = {
 
 -- Libraries, by the first part of the header's name.
 local libraries = {
-  curl = { "net/xfer" },
+  curl = { "net/" },
   cJSON = { "base/json", "net/wire" },
   ev = { "net/", "core/", "mock/" },
   lua = { "script/" }, lualib = { "script/" }, lauxlib = { "script/" },
