@@ -102,6 +102,13 @@ void buf_reset(struct buf *b)
   b->toobig = false;
 }
 
+void buf_recycle(struct buf *b, size_t keep)
+{
+  if (b->cap > keep)
+    buf_free(b);
+  buf_reset(b);
+}
+
 void buf_free(struct buf *b)
 {
   mem_free(b->p);

@@ -34,6 +34,8 @@ const char *buf_cstr(struct buf *b);
 char *buf_take(struct buf *b);
 /* Empty, memory kept. */
 void buf_reset(struct buf *b);
+/* Empty for its next user: memory kept, unless it is more than `keep`. */
+void buf_recycle(struct buf *b, size_t keep);
 void buf_free(struct buf *b);
 
 #endif

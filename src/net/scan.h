@@ -1,0 +1,96 @@
+/* scan.h -- the two byte searches that every stream byte goes through.
+ * 16 bytes at a step with SSE2, byte by byte elsewhere; both forms are always
+ * compiled where they can be, so that a test can hold them against each
+ * other. Nothing outside [p, end) is ever read. Header only: the callers'
+ * loops are a few nanoseconds long. */
+#ifndef STOKE_NET_SCAN_H
+#define STOKE_NET_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+static inline bool scan_ends_line(char c)
+{
+  return c == '\n' || c == '\r';
+}
+
+/* What a JSON string cannot hold as it is. */
+static inline bool scan_ends_plain(char c)
+{
+  return c == '"' || c == '\\' || (unsigned char)c < 0x20;
+}
+
+static inline const char *scan_line_bytes(const char *p, const char *end)
+{
+  while (p < end && !scan_ends_line(*p))
+    p++;
+  return p;
+}
+
+static inline const char *scan_plain_bytes(const char *p, const char *end)
+{
+  while (p < end && !scan_ends_plain(*p))
+    p++;
+  return p;
+}
+
+#if defined(__SSE2__)
+
+static inline __m128i scan_load(const char *p)
+{
+  return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+static inline unsigned scan_line_mask(const char *p)
+{
+  __m128i v = scan_load(p);
+  __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('\n')),
+                             _mm_cmpeq_epi8(v, _mm_set1_epi8('\r')));
+  return (unsigned)_mm_movemask_epi8(hit);
+}
+
+static inline unsigned scan_plain_mask(const char *p)
+{
+  __m128i v = scan_load(p), low = _mm_set1_epi8(0x1f);
+  __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+                             _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+  hit = _mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(v, low), v));
+  return (unsigned)_mm_movemask_epi8(hit);
+}
+
+/* The last, incomplete step looks at the 16 bytes before `end` again: those
+ * in front of p are known not to match. */
+#define SCAN_SSE2(name, mask_of, bytes)                                        \
+  static inline const char *name(const char *p, const char *end)               \
+  {                                                                            \
+    const char *start = p;                                                     \
+    unsigned mask;                                                             \
+    for (; end - p >= 16; p += 16)                                             \
+      if ((mask = mask_of(p)))                                                 \
+        return p + __builtin_ctz(mask);                                        \
+    if (p == start)                                                            \
+      return bytes(p, end);                                                    \
+    mask = mask_of(end - 16);                                                  \
+    return mask ? end - 16 + __builtin_ctz(mask) : end;                        \
+  }
+
+SCAN_SSE2(scan_line_sse2, scan_line_mask, scan_line_bytes)
+SCAN_SSE2(scan_plain_sse2, scan_plain_mask, scan_plain_bytes)
+
+#define scan_line  scan_line_sse2
+#define scan_plain scan_plain_sse2
+
+#else
+
+/* The first CR or LF in [p, end), or end. */
+#define scan_line  scan_line_bytes
+/* The first quote, backslash or control character in [p, end), or end. */
+#define scan_plain scan_plain_bytes
+
+#endif
+
+#endif

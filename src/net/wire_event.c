@@ -1,0 +1,296 @@
+#include "net/wire_int.h"
+
+/* The walker reports values in the order in which they end, and elements of
+ * arrays after their contents: so a choice, a tool call's fragment or a text
+ * is complete when its element ends, or with the event where a dialect has no
+ * such array. A payload is told once the next one is known or the event is
+ * over, because its usage may stand behind it. */
+
+#define BIT(field) (1u << (field))
+
+static bool test(const uint64_t *set, int i)
+{
+  return set[i / 64] >> i % 64 & 1;
+}
+
+static void mark(uint64_t *set, int i)
+{
+  set[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* ---- a payload ---- */
+
+static void count(struct wire *w, const struct wire_payload *p)
+{
+  if (!test(w->chosen, p->choice)) {
+    mark(w->chosen, p->choice);
+    w->r.choices++;
+  }
+  w->r.refusals += p->fields >> WIRE_REFUSAL & 1;
+}
+
+static void keep(struct wire *w, enum wire_field f, struct str text)
+{
+  if (f == WIRE_CONTENT)
+    joiner_add(&w->text_joiner, &w->text, text);
+  else if (f == WIRE_REASONING)
+    joiner_add(&w->reasoning_joiner, &w->reasoning, text);
+}
+
+static void tell(struct wire *w, const struct wire_payload *p)
+{
+  if (w->mode == WIRE_MODE_PLAIN)
+    return; /* a plain answer has no first token */
+  w->r.events++;
+  if (w->cb)
+    w->stopped = w->cb(p, w->ud);
+}
+
+static void tell_waiting(struct wire *w)
+{
+  struct wire_event *e = &w->event;
+  if (e->is_waiting && !w->stopped)
+    tell(w, &e->waiting);
+  e->is_waiting = false;
+}
+
+/* ---- a choice ---- */
+
+static int choice_number(const struct wire *w, int64_t index, int position)
+{
+  int64_t n = w->c.choices;
+  if (index < 0)
+    index = position;
+  return index < n && index < WIRE_MAX_CHOICES ? (int)index : 0;
+}
+
+static void end_tool(struct wire *w)
+{
+  struct wire_choice *c = &w->event.choice;
+  if (!c->has_tool)
+    return;
+  if (c->tool.name.raw.len)
+    c->fields |= BIT(WIRE_TOOL_NAME);
+  if (c->tool.arguments.raw.len)
+    c->fields |= BIT(WIRE_TOOL_ARGUMENTS);
+  if (w->c.keep_tools &&
+      (c->tool.id.raw.len || c->tool.name.raw.len || c->tool.arguments.raw.len))
+    wire_tools_add(&w->tools, &c->tool);
+  c->tool = (struct wire_tool){.index = -1};
+  c->has_tool = false;
+}
+
+static void end_text(struct wire *w)
+{
+  struct wire_choice *c = &w->event.choice;
+  bool kept =
+      w->c.keep_text && choice_number(w, c->index, w->event.position) == 0;
+  for (int f = 0; f < WIRE_TEXTS; f++) {
+    struct str *text = &c->texts[f];
+    if (text->len == 0)
+      continue;
+    c->fields |= BIT(f);
+    if (c->text.len == 0 && f != WIRE_AUDIO)
+      c->text = *text;
+    if (kept)
+      keep(w, f, *text);
+    *text = (struct str){NULL, 0};
+  }
+}
+
+static void set_finish(struct wire *w, int choice, struct str reason)
+{
+  size_t n = sizeof w->r.finish_reason - 1;
+  if (reason.len == 0)
+    return;
+  mark(w->finished, choice);
+  if (w->r.finish_reason[0])
+    return;
+  n = reason.len < n ? reason.len : n;
+  memcpy(w->r.finish_reason, reason.p, n);
+  w->r.finish_reason[n] = '\0';
+}
+
+static void choice_reset(struct wire_choice *c)
+{
+  *c = (struct wire_choice){.index = -1, .tool.index = -1};
+}
+
+static void end_choice(struct wire *w)
+{
+  struct wire_event *e = &w->event;
+  struct wire_choice *c = &e->choice;
+  struct wire_payload p = {.completion_tokens = -1};
+  p.choice = choice_number(w, c->index, e->position);
+  end_tool(w);
+  wire_tools_merge(&w->tools, p.choice, w->c.max_text);
+  end_text(w);
+  set_finish(w, p.choice, c->finish);
+  if (c->fields) {
+    p.fields = c->fields;
+    p.text = c->text;
+    tell_waiting(w);
+    count(w, &p);
+    e->waiting = p;
+    e->is_waiting = true;
+    e->told++;
+  }
+  e->position++;
+  choice_reset(c);
+}
+
+/* ---- values ---- */
+
+static void set_usage(struct wire *w, int64_t *to, const struct walk_value *v)
+{
+  int64_t n = walk_integer(v, -1);
+  if (n < 0)
+    return;
+  *to = n;
+  w->event.effects = w->answer = true;
+  if (to == &w->r.usage.completion_tokens)
+    w->event.completion_tokens = n;
+}
+
+static void set_tool(struct wire *w, struct walk_value *to,
+                     const struct walk_value *v)
+{
+  if (v->type == WALK_STRING || v->type == WALK_OBJECT) {
+    *to = *v;
+    w->event.choice.has_tool = w->event.effects = true;
+  }
+}
+
+static void take(struct wire *w, enum wire_field f, const struct walk_value *v)
+{
+  struct wire_event *e = &w->event;
+  struct wire_choice *c = &e->choice;
+  bool is_text = v->type == WALK_STRING && v->raw.len > 0;
+  switch (f) {
+  case WIRE_CONTENT:
+  case WIRE_REASONING:
+  case WIRE_REFUSAL:
+  case WIRE_AUDIO:
+    if (is_text)
+      c->texts[f] = v->raw;
+    break;
+  case WIRE_TOOL_INDEX: c->tool.index = walk_integer(v, -1); break;
+  case WIRE_TOOL_ID:
+    if (is_text)
+      set_tool(w, &c->tool.id, v);
+    break;
+  case WIRE_TOOL_NAME:
+    if (is_text)
+      set_tool(w, &c->tool.name, v);
+    break;
+  case WIRE_TOOL_ARGUMENTS: set_tool(w, &c->tool.arguments, v); break;
+  case WIRE_CHOICE_INDEX:
+    c->index = walk_integer(v, -1);
+    w->answer = true;
+    break;
+  case WIRE_FINISH:
+    if (is_text) {
+      c->finish = v->raw;
+      e->effects = w->answer = true;
+    }
+    break;
+  case WIRE_PROMPT_TOKENS: set_usage(w, &w->r.usage.prompt_tokens, v); break;
+  case WIRE_COMPLETION_TOKENS:
+    set_usage(w, &w->r.usage.completion_tokens, v);
+    break;
+  case WIRE_CACHED_TOKENS: set_usage(w, &w->r.usage.cached_tokens, v); break;
+  case WIRE_REASONING_TOKENS:
+    set_usage(w, &w->r.usage.reasoning_tokens, v);
+    break;
+  case WIRE_CACHED_BESIDE: set_usage(w, &w->cached_beside, v); break;
+  case WIRE_ERROR: e->failed = e->failed || walk_truthy(v); break;
+  case WIRE_KIND:
+    e->failed = e->failed || (is_text && str_ieq(v->raw, STR("error")));
+    break;
+  case WIRE_END:
+    if (walk_truthy(v))
+      w->ended = w->answer = e->effects = true;
+    break;
+  case WIRE_TYPE:
+  case WIRE_FIELD_COUNT: break;
+  }
+}
+
+static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
+{
+  struct wire *w = ud;
+  uint32_t fields =
+      tags & ~(DIALECT_TOOL_ENDS | DIALECT_TEXT_ENDS | DIALECT_CHOICE_ENDS);
+  for (; fields; fields &= fields - 1)
+    take(w, (enum wire_field)__builtin_ctz(fields), v);
+  if (tags & DIALECT_TOOL_ENDS)
+    end_tool(w);
+  if (tags & DIALECT_TEXT_ENDS)
+    end_text(w);
+  if (tags & DIALECT_CHOICE_ENDS)
+    end_choice(w);
+  return w->stopped;
+}
+
+/* ---- an event ---- */
+
+static void event_reset(struct wire_event *e)
+{
+  *e = (struct wire_event){.completion_tokens = -1};
+  choice_reset(&e->choice);
+}
+
+/* Only one text and nothing that adds up or decides: another event of this
+ * shape would do the same again. */
+static bool is_plain_text(const struct wire_event *e)
+{
+  return e->told == 1 && !e->effects && !e->failed && e->waiting.text.len &&
+         (e->waiting.fields & (e->waiting.fields - 1)) == 0;
+}
+
+static void read_predicted(struct wire *w, const struct wire_payload *p)
+{
+  count(w, p);
+  if (w->c.keep_text && p->choice == 0)
+    keep(w, (enum wire_field)__builtin_ctz(p->fields), p->text);
+  tell(w, p);
+}
+
+static int read(struct wire *w, const struct paths *paths, struct str data)
+{
+  struct wire_event *e = &w->event;
+  struct wire_choice *c = &e->choice;
+  event_reset(e);
+  w->tools.n_pending = 0;
+  if (walk(paths, data, on_value, w) < 0 && !w->stopped)
+    return -1;
+  if (c->fields || c->has_tool || c->finish.len || e->position == 0)
+    end_choice(w);
+  if (e->failed)
+    wire_fail_with(w, OUTCOME_API_ERROR, data);
+  return 0;
+}
+
+int wire_event_read(struct wire *w, struct str name, struct str data)
+{
+  struct wire_event *e = &w->event;
+  const struct paths *paths = dialect_paths(&w->c.dialect->stream, name, data);
+  struct wire_payload p;
+  if (wire_shape_match(&w->shape, paths, data, &p)) {
+    read_predicted(w, &p);
+    return 0;
+  }
+  if (read(w, paths, data) < 0)
+    return -1;
+  if (is_plain_text(e))
+    wire_shape_learn(&w->shape, paths, data, &e->waiting);
+  e->waiting.completion_tokens = e->completion_tokens;
+  tell_waiting(w);
+  return 0;
+}
+
+int wire_event_read_plain(struct wire *w, struct str document)
+{
+  const struct dialect_rules *rules = &w->c.dialect->plain;
+  return read(w, dialect_paths(rules, STR(""), document), document);
+}

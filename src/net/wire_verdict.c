@@ -1,0 +1,131 @@
+#include "net/wire_error.h"
+#include "net/wire_int.h"
+
+/* What became of the request, once its body is over. */
+
+static enum outcome status_outcome(int status)
+{
+  switch (status) {
+  case 400:
+  case 422: return OUTCOME_UNPROCESSABLE;
+  case 401:
+  case 403: return OUTCOME_AUTH;
+  case 404: return OUTCOME_NOT_FOUND;
+  case 407: return OUTCOME_PROXY;
+  case 429: return OUTCOME_RATE_LIMITED;
+  default: break;
+  }
+  if (status >= 300 && status <= 399)
+    return OUTCOME_REDIRECT;
+  if (status >= 400 && status <= 499)
+    return OUTCOME_HTTP_4XX;
+  /* Nothing else is a final status; what claims one is broken. */
+  return status >= 500 ? OUTCOME_HTTP_5XX : OUTCOME_TRUNCATED;
+}
+
+static unsigned size(const uint64_t *set)
+{
+  unsigned n = 0;
+  for (size_t i = 0; i < WIRE_MAX_CHOICES / 64; i++)
+    n += (unsigned)__builtin_popcountll(set[i]);
+  return n;
+}
+
+/* Every choice that said something also said how it finished. */
+static bool all_finished(const struct wire *w)
+{
+  unsigned n = size(w->finished);
+  return n > 0 && n >= size(w->chosen);
+}
+
+static bool has_payload(const struct wire *w, const struct dialect_rules *d)
+{
+  return d->has_payload ? w->r.choices > 0 : w->ended;
+}
+
+static void end_stream(struct wire *w)
+{
+  bool proper = w->done || w->ended || all_finished(w);
+  if (has_payload(w, &w->c.dialect->stream) && proper && w->complete)
+    return;
+  if (w->complete && (proper || w->n_bytes == 0))
+    wire_fail(w, OUTCOME_EMPTY, "the stream ended properly without any token");
+  else if (w->complete)
+    wire_fail(w, OUTCOME_TRUNCATED,
+              "the stream ended without finish_reason and without [DONE]");
+  else
+    wire_fail(w, OUTCOME_TRUNCATED, "the transfer was cut");
+}
+
+static void end_plain(struct wire *w)
+{
+  struct str body = buf_str(&w->body);
+  if (str_starts(body, STR("\xef\xbb\xbf")))
+    body = (struct str){body.p + 3, body.len - 3};
+  if (!w->complete)
+    wire_fail(w, OUTCOME_TRUNCATED, "the transfer was cut");
+  else if (str_trim(body).len == 0)
+    wire_fail(w, OUTCOME_EMPTY, "the answer has no body");
+  else if (wire_event_read_plain(w, body) < 0)
+    wire_fail_quoting(w, OUTCOME_NOT_JSON, "the answer is not JSON", body);
+  else if (has_payload(w, &w->c.dialect->plain))
+    return;
+  else if (w->answer)
+    wire_fail(w, OUTCOME_EMPTY, "the answer has no text and no tool call");
+  else
+    wire_fail_quoting(w, OUTCOME_NOT_JSON, "not an answer of this API", body);
+}
+
+static void end_success(struct wire *w)
+{
+  if (w->c.raw) {
+    if (!w->complete)
+      wire_fail(w, OUTCOME_TRUNCATED, "the transfer was cut");
+    return;
+  }
+  wire_settle_mode(w);
+  if (w->mode == WIRE_MODE_SSE)
+    sse_end(&w->sse);
+  else if (w->mode == WIRE_MODE_NDJSON)
+    ndjson_end(&w->ndjson);
+  if (w->mode == WIRE_MODE_PLAIN)
+    end_plain(w);
+  else
+    end_stream(w);
+}
+
+static void collect(struct wire *w)
+{
+  struct wire_result *r = &w->r;
+  joiner_end(&w->text_joiner, &w->text);
+  joiner_end(&w->reasoning_joiner, &w->reasoning);
+  wire_tools_end(&w->tools);
+  r->text = buf_str(&w->text);
+  r->reasoning = buf_str(&w->reasoning);
+  r->tool_calls = w->tools.calls;
+  r->n_tool_calls = w->tools.n;
+  if (w->c.keep_body)
+    r->body = buf_str(&w->body);
+  if (w->cached_beside >= 0) {
+    r->usage.cached_tokens = w->cached_beside;
+    if (r->usage.prompt_tokens >= 0)
+      r->usage.prompt_tokens += w->cached_beside;
+  }
+}
+
+void wire_end(struct wire *w, bool complete)
+{
+  w->complete = complete;
+  if (!w->is_success && status_outcome(w->status) == OUTCOME_TRUNCATED)
+    wire_fail(w, OUTCOME_TRUNCATED, "no final status came");
+  else if (!w->is_success)
+    wire_fail_with(w, status_outcome(w->status), buf_str(&w->body));
+  else
+    end_success(w);
+  collect(w);
+}
+
+const struct wire_result *wire_result(const struct wire *w)
+{
+  return &w->r;
+}
