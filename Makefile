@@ -9,7 +9,7 @@ B      := build/$(V)
 # below may need one of them before `make deps` ran, or `make demo` fails on
 # a new machine.
 DEPS := gcc libc6-dev pkg-config ca-certificates luajit libluajit-5.1-dev \
-  libcurl4-openssl-dev libcjson-dev libev-dev node-llhttp
+  libcurl4-openssl-dev libcjson-dev libev-dev node-llhttp zlib1g-dev
 TEST_DEPS := clang clang-format libclang-rt-14-dev libcmocka-dev lua-check \
   perl openssl procps nginx wrk python3-pytest python3-pytest-xdist \
   python3-pytest-timeout
@@ -27,7 +27,7 @@ CPPFLAGS += -Isrc -I/usr/share/include -D_GNU_SOURCE $(pkg.cflags)
 CFLAGS   += -std=c11 -Wall -Wextra -Wshadow -Wvla
 CFLAGS   += -Wstrict-prototypes -Wmissing-prototypes
 LDFLAGS  += -Wl,-E
-LDLIBS    = $(pkg.libs) -lev -lm -lpthread
+LDLIBS    = $(pkg.libs) -lev -lz -lm -lpthread
 
 sanitize      := -O1 -g -fno-omit-frame-pointer
 flags.release := -O2 -g
