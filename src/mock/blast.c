@@ -1,0 +1,43 @@
+#include "mock/blast.h"
+
+#include "base/mem.h"
+
+void mock_blast_deinit(struct mock_blast *b)
+{
+  for (size_t i = 0; i < b->count; i++)
+    buf_free(&b->pages[i].bytes);
+  mem_free(b->pages);
+  *b = (struct mock_blast){0};
+}
+
+static bool fits(const struct mock_page *p, const struct mock_ask *a,
+                 uint64_t tokens)
+{
+  return p->tokens == tokens && p->prompt == a->prompt_tokens &&
+         p->choices == a->choices && p->chat == a->chat &&
+         p->stream == a->stream && p->usage == a->usage &&
+         p->usage_each == a->usage_each && strcmp(p->model, a->model) == 0;
+}
+
+struct mock_page *mock_blast_page(struct mock_blast *b,
+                                  const struct mock_ask *a, uint64_t tokens)
+{
+  struct mock_page *p;
+  for (size_t i = 0; i < b->count; i++)
+    if (fits(&b->pages[i], a, tokens))
+      return &b->pages[i];
+  if (b->count == MOCK_PAGES)
+    return NULL;
+  if (!b->pages)
+    b->pages = mem_zalloc(MOCK_PAGES, sizeof *b->pages);
+  p = &b->pages[b->count++];
+  *p = (struct mock_page){.chat = a->chat,
+                          .stream = a->stream,
+                          .usage = a->usage,
+                          .usage_each = a->usage_each,
+                          .choices = a->choices,
+                          .tokens = tokens,
+                          .prompt = a->prompt_tokens};
+  memcpy(p->model, a->model, sizeof p->model);
+  return p;
+}
