@@ -2,10 +2,10 @@
  * A worker owns one `metrics` and adds every record to it as it ends; the
  * main thread merges them when the workers are done. The same accumulation
  * serves a stage, a turn or a tag: add the record to each that it belongs to.
- * Adding copies what it needs and allocates only when a block is full (one
- * block per 4,096 records); it reads no clock. How records are split over
- * workers never changes the result.
- * Memory: 96 bytes a measured request, 8 bytes a gap up to METRICS_ITL_EXACT
+ * Adding copies what it needs and allocates only when a block of 64 KiB is
+ * full; it reads no clock. How records are split over workers never changes
+ * the result.
+ * Memory: 80 bytes a measured request, 8 bytes a gap up to METRICS_ITL_EXACT
  * gaps, then a histogram. */
 #ifndef STOKE_STATS_METRICS_H
 #define STOKE_STATS_METRICS_H

@@ -37,6 +37,7 @@ const char *figure_name(enum figure f);
 extern const double latency_percentiles[LATENCY_PERCENTILES];
 extern const char *const latency_names[LATENCY_PERCENTILES];
 #define LATENCY_P50 4
+#define LATENCY_P99 8
 
 #define USER_PERCENTILES_MAX 32
 
@@ -92,9 +93,10 @@ struct summary {
   double token_goodput;   /* output tokens of good requests, per second */
   double good_share;      /* of all sent */
   uint64_t max_concurrent_requests;
-  double max_output_tokens_per_s;
-  double peak_window_s; /* that the peak was taken over, at least */
-  double capacity_rps;  /* (n-1)/(last end - first end); NaN: n < 3 */
+  /* The highest rate over any stretch of peak_window_s or longer; that is 1 s,
+   * or the whole run when it was shorter. Never below a mean over the run. */
+  double max_output_tokens_per_s, peak_window_s;
+  double capacity_rps; /* (n-1)/(last end - first end); NaN: n < 3 */
   struct steady steady;
 
   struct latency latency[FIGURE_COUNT];
@@ -125,6 +127,7 @@ struct summary {
   struct finish_count finish[FINISH_MAX];
   size_t n_finish;
   uint64_t bytes_in, bytes_out;
+  uint64_t inconsistent; /* records whose instants contradict: our bug */
 
   /* ---- over time ---- */
   double series_start_s, series_interval_s;
