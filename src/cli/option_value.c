@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 static void *field(const struct option *row, void *dest)
 {

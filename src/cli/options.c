@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/option_value.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 /* ---- lists ---- */
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cli/mask.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 /* The pieces of a URL, borrowed from its text. */
 struct parts {

@@ -1,6 +1,6 @@
 /* suggest.h -- "did you mean …?" for names that people mistype. */
-#ifndef STOKE_CLI_SUGGEST_H
-#define STOKE_CLI_SUGGEST_H
+#ifndef STOKE_BASE_SUGGEST_H
+#define STOKE_BASE_SUGGEST_H
 
 #include "base/buf.h"
 

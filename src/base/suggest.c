@@ -1,4 +1,4 @@
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 /* How far off a typed name may be: a third of its letters. */
 static size_t tolerance(struct str typed)
