@@ -115,6 +115,9 @@ enum outcome verdict(const struct verdict_facts *f, char message[256])
     snprintf(message, 256, "unsupported content-encoding: %s", f->encoding);
   else if (o == OUTCOME_CLIENT_RESOURCE && f->os_errno)
     snprintf(message, 256, "this machine: %s", strerror(f->os_errno));
+  else if (o == OUTCOME_CONNECT && f->os_errno && words[0])
+    /* curl says that it failed; the system says why. */
+    snprintf(message, 256, "%.180s (%s)", words, strerror(f->os_errno));
   else
     snprintf(message, 256, "%s",
              words[0] ? words : curl_easy_strerror((CURLcode)f->code));
