@@ -442,3 +442,9 @@ void json_print(struct buf *out, const json_value *v)
     cJSON_free(text);
   }
 }
+
+const char *json_version(char out[32])
+{
+  snprintf(out, 32, "cJSON %s", cJSON_Version());
+  return out;
+}

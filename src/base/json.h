@@ -76,5 +76,7 @@ bool json_true(const json_value *v);
 int json_put(json_value *object, struct str path, json_value *v);
 /* Append `v` as compact JSON. */
 void json_print(struct buf *out, const json_value *v);
+/* "cJSON 1.7.15": the library that is loaded. Returns out. */
+const char *json_version(char out[32]);
 
 #endif

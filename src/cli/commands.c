@@ -1,0 +1,95 @@
+#include "cli/commands.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "cli/cmd_mock.h"
+#include "cli/suggest.h"
+#include "cli/version.h"
+
+struct command {
+  const char *name;
+  int (*run)(int argc, char *const argv[]);
+  const char *summary;
+};
+
+static const struct command commands[] = {
+    {"mock", cmd_mock, "be a server to try things on, with known answers"},
+};
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static const struct command *find(const char *name)
+{
+  for (size_t i = 0; i < N_COMMANDS; i++)
+    if (strcmp(commands[i].name, name) == 0)
+      return &commands[i];
+  return NULL;
+}
+
+static void usage(FILE *to)
+{
+  fputs("stoke: a load tester for LLM endpoints, with scenarios in Lua\n\n"
+        "Usage: stoke COMMAND [options]\n\n",
+        to);
+  for (size_t i = 0; i < N_COMMANDS; i++)
+    fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+  fputs("  help       the same as COMMAND --help\n"
+        "  version    the versions of all parts\n\n"
+        "To begin with:\n"
+        "  stoke mock --port 8000 &\n"
+        "  stoke run -u http://127.0.0.1:8000 -c 8 -d 10s\n",
+        to);
+}
+
+static int unknown(const char *name)
+{
+  struct suggest near = {.typed = str_of(name)};
+  struct buf text = {0};
+  if (name[0] == '-') {
+    log_line("%s: options come after a command, as in `stoke run %s`", name,
+             name);
+  } else {
+    for (size_t i = 0; i < N_COMMANDS; i++)
+      suggest_consider(&near, str_of(commands[i].name));
+    suggest_print(&near, "", &text);
+    log_line("%s: no such command%s", name, buf_cstr(&text));
+  }
+  log_line("`stoke --help` shows what there is");
+  buf_free(&text);
+  return 2;
+}
+
+static int help(int argc, char *const argv[])
+{
+  static char flag[] = "--help";
+  char *const args[] = {flag, NULL};
+  const struct command *c = argc > 0 ? find(argv[0]) : NULL;
+  if (argc > 0 && !c)
+    return unknown(argv[0]);
+  if (c)
+    return c->run(1, args);
+  usage(stdout);
+  return 0;
+}
+
+static bool is_one_of(const char *s, const char *a, const char *b,
+                      const char *c)
+{
+  return strcmp(s, a) == 0 || strcmp(s, b) == 0 || strcmp(s, c) == 0;
+}
+
+int commands_main(int argc, char *const argv[])
+{
+  const struct command *c;
+  if (argc < 2) {
+    usage(stderr);
+    return 2;
+  }
+  if ((c = find(argv[1])))
+    return c->run(argc - 2, argv + 2);
+  if (is_one_of(argv[1], "help", "--help", "-h"))
+    return help(argc - 2, argv + 2);
+  if (is_one_of(argv[1], "version", "--version", "-V"))
+    return version_main();
+  return unknown(argv[1]);
+}
