@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/suggest.h"
 #include "cli/cmd_mock.h"
-#include "cli/suggest.h"
 #include "cli/version.h"
 
 struct command {

@@ -98,21 +98,19 @@ static void mask_value(struct buf *out, const struct option *row,
     buf_addstr(out, s);
 }
 
-/* Every appearance of `secret` becomes the mask. */
-static void replace_all(struct buf *b, struct str secret)
+void mask_known(struct buf *text, const char *secret)
 {
   struct buf out = {0};
-  struct str rest = buf_str(b);
+  struct str rest = buf_str(text), s = str_of(secret);
   ptrdiff_t at;
-  while (secret.len && (at = str_find(rest, secret)) >= 0) {
+  while (s.len >= 6 && (at = str_find(rest, s)) >= 0) {
     buf_add(&out, rest.p, (size_t)at);
     buf_adds(&out, MASK);
-    rest = (struct str){rest.p + at + secret.len,
-                        rest.len - (size_t)at - secret.len};
+    rest = (struct str){rest.p + at + s.len, rest.len - (size_t)at - s.len};
   }
   buf_addstr(&out, rest);
-  buf_free(b);
-  *b = out;
+  buf_free(text);
+  *text = out;
 }
 
 /* As a shell would need it. */
@@ -157,7 +155,7 @@ char *mask_command(const struct options_spec *spec, int argc,
       buf_adds(&word, argv[i]);
     pending = row && !value && row->kind != OPTION_BOOLEAN ? row : NULL;
     for (size_t k = 0; k < n_known; k++)
-      replace_all(&word, str_of(known[k]));
+      mask_known(&word, known[k]);
     buf_addc(&out, ' ');
     quote(&out, buf_str(&word));
     buf_free(&word);
