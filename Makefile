@@ -133,8 +133,12 @@ asan-subset:
 
 -include tests/fuzz/fuzz.mk
 
-bench: all                            ## what it costs, against raw readers
-	@V=$(V) tests/bench/run.sh
+BENCH := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
+bench: all $(BENCH)                   ## what it costs, against raw readers
+	@$(PYTHON) tests/bench/run.py $(B) $(PARTS)
+$(B)/bench/%: $(B)/tests/bench/%.o $(OBJ)
+	@mkdir -p $(@D)
+	$(link)
 
 # ---- source ----
 

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""run.py BUILD [PART…]: what stoke costs, beside raw readers and wrk.
+
+Everything runs against the bench's own stream sender (sender.c), which is
+pinned to core 1 and reports how late it was itself: where it fell behind, the
+row says `void` and means nothing. Clients are pinned to core 0 and measured
+in alternation, so that a noisy neighbour hits all of them; a row is the
+median of ROUNDS. Targets are ratios, taken in the same run.
+
+PARTs: blast paced clock memory start short fair lua (default: all)."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / sys.argv[1]
+PARTS = sys.argv[2:]
+ROUNDS = int(os.environ.get("ROUNDS", 3))
+SECONDS = int(os.environ.get("SECONDS_EACH", 2))
+CLIENT_CORE, SERVER_CORE = (0, 1) if os.cpu_count() > 1 else (0, 0)
+STOKE = str(BUILD / "stoke")
+
+
+def pin(core):
+    return lambda: os.sched_setaffinity(0, {core})
+
+
+class Sender:
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [BUILD / "bench" / "sender"], stdout=subprocess.PIPE, text=True,
+            preexec_fn=pin(SERVER_CORE))
+        self.port = int(self.process.stdout.readline().split()[1])
+
+    def lag(self):
+        """How late it sent since the last call: the p99 in us."""
+        url = f"http://127.0.0.1:{self.port}/lag"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return json.load(answer)["lag"].get("p99_us", 0)
+
+
+def run(args):
+    """(stdout, CPU seconds, maximal RSS in KB, wall seconds) on the client's
+    core."""
+    with tempfile.TemporaryFile("w+") as out:
+        start = time.monotonic()
+        child = subprocess.Popen([str(a) for a in args], stdout=out,
+                                 stderr=subprocess.PIPE, cwd=BUILD,
+                                 preexec_fn=pin(CLIENT_CORE))
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - start
+        if status:
+            sys.exit(f"{' '.join(map(str, args))}: status {status}\n"
+                     + child.stderr.read().decode())
+        child.stderr.close()
+        out.seek(0)
+        return (out.read(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss,
+                wall)
+
+
+def program(name, sender, path, conns, *more):
+    """One of our bench programs; they print a JSON object."""
+    out, *_ = run([BUILD / "bench" / name, "--port", sender.port, "--path",
+                   path, "--conns", conns, "--seconds", SECONDS, *more])
+    return json.loads(out)
+
+
+def stoke(sender, path, conns, *more):
+    """A run of the program: its results, with what the process used."""
+    with tempfile.TemporaryDirectory() as home:
+        file = os.path.join(home, "results.json")
+        _, cpu, rss, wall = run([
+            STOKE, "run", *more, "-u", f"http://127.0.0.1:{sender.port}",
+            "-m", "m", "--endpoint", path, "-c", conns, "-d", SECONDS,
+            "--drain", 0, "--no-preflight", "-q", "-o", file])
+        with open(file) as f:
+            results = json.load(f)
+    results.update(cpu_s=cpu, rss_kb=rss, wall_s=wall)
+    return results
+
+
+def tokens(results):
+    """All that arrived, those of answers that were cut at the end too."""
+    return (results["stoke"]["window_output_throughput"]
+            * results["stoke"].get("window_s", SECONDS))
+
+
+ROW = "{:<46} {:>12} {:>12} {:>8}  {:<14} {}"
+
+
+def row(what, ours, theirs, ratio, target, note=""):
+    print(ROW.format(what, ours, theirs, ratio, target, note), flush=True)
+
+
+def rounds(*functions):
+    """Each in turn, ROUNDS times; a list of results for each."""
+    results = [[] for _ in functions]
+    for _ in range(ROUNDS):
+        for kept, function in zip(results, functions):
+            kept.append(function())
+    return results
+
+
+def median(results, of):
+    return statistics.median(map(of, results))
+
+
+def blast(sender):
+    for conns in (64, 1024):
+        path = "/blast?tokens=1000"
+        raw, transport, whole = rounds(
+            lambda: program("reader", sender, path, conns),
+            lambda: program("bench_xfer", sender, path, conns),
+            lambda: stoke(sender, path, conns))
+        reader = median(raw, lambda r: r["events_per_cpu_s"])
+        xfer = median(transport, lambda r: r["events_per_cpu_s"])
+        ours = median(whole, lambda r: tokens(r) / r["cpu_s"])
+        name = f"blast, {conns} streams, M events / CPU s"
+        row(name + ": net/xfer", f"{xfer / 1e6:.2f}", f"{reader / 1e6:.1f}",
+            f"{xfer / reader:.3f}", "")
+        row(name, f"{ours / 1e6:.2f}", f"{reader / 1e6:.1f}",
+            f"{ours / reader:.3f}", ">= 0.10, >= 4")
+
+
+def paced(sender):
+    for conns, itl in ((1000, 10), (4096, 50), (10000, 125)):
+        path = f"/paced?tokens=100000&ttft_us=50000&itl_us={itl * 1000}"
+        sender.lag()
+        raw, whole = rounds(
+            lambda: program("reader", sender, path, conns),
+            lambda: stoke(sender, path, conns))
+        lag = sender.lag()
+        reader = median(raw, lambda r: r["cpu_s"] / r["events_per_s"]
+                        / r["wall_s"] * 1e6)
+        ours = median(whole, lambda r: r["cpu_s"] / tokens(r) * 1e6)
+        row(f"paced, {conns} x {1000 // itl}/s, CPU s / M tokens",
+            f"{ours:.2f}", f"{reader:.2f}", f"{ours / reader:.2f}", "<= 1.8",
+            "void" if lag > itl * 1000 else f"sender p99 {lag:.0f} us late")
+
+
+def clock(sender):
+    """Our instant of an event against the sender's, just before its send."""
+    for conns, itl in ((1000, 12.5), (10000, 125)):
+        path = f"/paced?tokens=100000&ttft_us=50000&itl_us={int(itl * 1000)}"
+        kernel, callback = rounds(
+            lambda: program("bench_xfer", sender, path, conns),
+            lambda: program("bench_xfer", sender, path, conns,
+                            "--kernel-times", 0))
+        for key, target in (("p50_us", ""), ("p99_us", "<= 10"),
+                            ("p999_us", "<= 50")):
+            ours = median(kernel, lambda r: r["receive_error"][key])
+            theirs = median(callback, lambda r: r["receive_error"][key])
+            row(f"receive time error, {conns} streams, {key[:-3]}, us",
+                f"{ours:.1f}", f"{theirs:.1f}", f"{ours / theirs:.3f}",
+                target, "beside: a clock in the callback")
+
+
+def memory(sender):
+    path = "/paced?tokens=100000&ttft_us=50000&itl_us=125000"
+    few = stoke(sender, path, 10)
+    many = stoke(sender, path, 10000)
+    each = (many["rss_kb"] - few["rss_kb"]) / 9990
+    row("memory a stream at 10,000, KB", f"{each:.1f}", "", "", "<= 20",
+        f"{few['rss_kb'] / 1024:.0f} MB with 10 streams")
+
+
+def start(sender):
+    def once():
+        return run([STOKE, "run", "-u", f"http://127.0.0.1:{sender.port}",
+                    "-m", "m", "--endpoint", "/one", "-n", 1,
+                    "--no-preflight", "-q"])
+    times = [once()[3] for _ in range(10)]
+    row("start to end of a run of one request, ms",
+        f"{statistics.median(times) * 1000:.0f}", "", "", "", "")
+
+
+def wrk(sender, conns):
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write('wrk.method = "POST"\nwrk.body = \'{"model":"m"}\'\n')
+        script.flush()
+        out, *_ = run(["wrk", "-t1", f"-c{conns}", f"-d{SECONDS}s", "-s",
+                       script.name, f"http://127.0.0.1:{sender.port}/one"])
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1))
+
+
+def short(sender):
+    base = None
+    for conns in (64, 1024, 4096):
+        theirs, whole = rounds(lambda: wrk(sender, conns),
+                               lambda: stoke(sender, "/one", conns))
+        ours = median(whole, lambda r: r["request_throughput"])
+        reference = statistics.median(theirs)
+        note = f"{ours / base:.2f} of 64" if base else ""
+        row(f"one-token answers, {conns} connections, req/s", f"{ours:.0f}",
+            f"{reference:.0f}", f"{ours / reference:.2f}",
+            ">= 0.35" if conns == 64 else ">= 0.4 of 64" if conns == 4096
+            else "", note or "beside: wrk")
+        base = base or ours
+
+
+def fair(sender):
+    """With every stream at full speed, how long does one wait for a turn?"""
+    whole = [stoke(sender, "/blast?tokens=1000", 64) for _ in range(ROUNDS)]
+    ttft = median(whole, lambda r: r["median_ttft_ms"])
+    worst = median(whole, lambda r: r["p99_itl_ms"])
+    row("blast, 64 streams, TTFT p50, ms", f"{ttft:.2f}", "", "", "<= 11", "")
+    row("blast, 64 streams, ITL p99, ms", f"{worst:.3f}", "", "", "", "")
+
+
+def lua(sender):
+    """A hook per answer against none, on the shortest answers."""
+    with tempfile.TemporaryDirectory() as home:
+        bare = Path(home, "bare.lua")
+        hook = Path(home, "hook.lua")
+        request = "request = function() return { prompt = 'x' } end"
+        bare.write_text(f"return {{ {request} }}")
+        hook.write_text(f"return {{ {request}, on_response = function(r) "
+                        "if r.tokens == 7 then return false, 'no' end end }")
+        without, having = rounds(
+            lambda: stoke(sender, "/one", 64, bare),
+            lambda: stoke(sender, "/one", 64, hook))
+    a = median(without, lambda r: r["cpu_s"] / r["completed"] * 1e6)
+    b = median(having, lambda r: r["cpu_s"] / r["completed"] * 1e6)
+    row("on_response, CPU us an answer, beside none", f"{b:.2f}", f"{a:.2f}",
+        f"{b / a:.3f}", "<= 1.06", "")
+
+
+def main():
+    parts = [blast, paced, clock, memory, start, short, fair, lua]
+    print(ROW.format("", "stoke", "reference", "ratio", "target", ""))
+    for part in parts:
+        if PARTS and part.__name__ not in PARTS:
+            continue
+        sender = Sender()
+        try:
+            part(sender)
+        finally:
+            sender.process.kill()
+            sender.process.wait()
+
+
+main()
