@@ -29,8 +29,8 @@ static void act(struct multi *m, curl_socket_t fd, int events)
   struct net *n = m->net;
   n->in_curl = true;
   curl_multi_socket_action(m->curl, fd, events, &running);
-  n->in_curl = false;
   drain(m);
+  n->in_curl = false;
 }
 
 void multi_kick(struct multi *m)

@@ -13,24 +13,8 @@
 #define READ_SIZE       (16 * 1024)
 #define CONNECT_TIMEOUT (30 * NS_PER_SEC)
 
-/* Starting exchanges may hold up arrivals so long in one loop iteration;
- * one at least is started at each occasion. */
+/* Starting exchanges may hold up arrivals so long in one loop iteration. */
 #define START_NS (2 * NS_PER_MS)
-
-static void on_kick(EV_P_ ev_prepare *w, int revents)
-{
-  (void)loop;
-  (void)revents;
-  net_flush(w->data);
-}
-
-void net_schedule(struct net *n)
-{
-  /* A fed event is the next to be invoked, before the loop sleeps and before
-   * other sockets that are ready. */
-  if (!n->flushing && !n->in_curl)
-    ev_feed_event(n->loop, &n->kick, EV_CUSTOM);
-}
 
 static void come_back(struct net *n)
 {
@@ -40,29 +24,12 @@ static void come_back(struct net *n)
   ev_timer_start(n->loop, &n->more);
 }
 
-static bool may_start(struct net *n)
-{
-  if (n->iteration != ev_iteration(n->loop)) {
-    n->iteration = ev_iteration(n->loop);
-    n->spent_ns = 0;
-  }
-  return n->spent_ns < START_NS;
-}
-
-/* Start the first that is ready. */
-static void start_one(struct net *n)
-{
-  struct list *node = list_pop(&n->ready);
-  uint64_t before = clock_ns();
-  xfer_begin(LIST_ENTRY(node, struct xfer, node));
-  n->spent_ns += clock_ns() - before;
-}
-
 static void finish_all(struct net *n)
 {
   struct list *node;
   while ((node = list_pop(&n->over)))
     xfer_finish(LIST_ENTRY(node, struct xfer, node));
+  openings_step(n);
 }
 
 void net_flush(struct net *n)
@@ -71,17 +38,67 @@ void net_flush(struct net *n)
     return;
   n->flushing = true;
   finish_all(n);
-  openings_step(n);
-  while (!list_empty(&n->ready)) {
-    start_one(n);
-    finish_all(n);
-    openings_step(n);
-    if (!may_start(n))
-      break;
-  }
   n->flushing = false;
-  if (!list_empty(&n->ready) || !list_empty(&n->paused))
+  if (!list_empty(&n->ready))
+    ev_prepare_start(n->loop, &n->before_sleep);
+  if (!list_empty(&n->paused))
     come_back(n);
+}
+
+static bool may_start(struct net *n)
+{
+  if (n->iteration != ev_iteration(n->loop)) {
+    n->iteration = ev_iteration(n->loop);
+    n->spent_ns = 0;
+  }
+  return !list_empty(&n->ready) && n->spent_ns < START_NS;
+}
+
+static void start_one(struct net *n)
+{
+  struct list *node = list_pop(&n->ready);
+  uint64_t before = clock_ns();
+  xfer_begin(LIST_ENTRY(node, struct xfer, node));
+  n->spent_ns += clock_ns() - before;
+}
+
+/* Those that are ready now. What their ends make ready is for the next
+ * iteration: a server that answers before curl has looked back would else
+ * keep us with one connection while all others wait. */
+static void start_ready(struct net *n)
+{
+  n->flushing = true;
+  finish_all(n);
+  while (may_start(n))
+    start_one(n);
+  n->flushing = false;
+  net_flush(n);
+}
+
+static void on_kick(EV_P_ ev_check *w, int revents)
+{
+  (void)loop;
+  (void)revents;
+  start_ready(w->data);
+}
+
+static void on_before_sleep(EV_P_ ev_prepare *w, int revents)
+{
+  struct net *n = w->data;
+  (void)revents;
+  ev_prepare_stop(EV_A_ w);
+  start_ready(n);
+  if (!list_empty(&n->ready) || !list_empty(&n->over))
+    come_back(n); /* don't sleep */
+}
+
+void net_schedule(struct net *n)
+{
+  /* A fed event is the next to be invoked, before other sockets that are
+   * ready. What the end of an exchange starts goes out together with what the
+   * others start that end in this iteration. */
+  if (!n->flushing && !n->in_curl)
+    ev_feed_event(n->loop, &n->kick, EV_CUSTOM);
 }
 
 /* Each of the paused once; who pauses again meanwhile is for next time. */
@@ -111,6 +128,19 @@ static void on_ready(struct sock *k, int revents)
   struct net *n = ((struct xfer *)k->owner)->net;
   multi_ready(k, revents);
   net_flush(n);
+}
+
+static void on_name(struct name *name, void *ud)
+{
+  struct net *n = ud;
+  struct list *i = n->unnamed.next, *next;
+  for (; i != &n->unnamed; i = next) {
+    struct xfer *x = LIST_ENTRY(i, struct xfer, node);
+    next = i->next;
+    if (x->target->name == name)
+      xfer_name_answered(x);
+  }
+  net_schedule(n);
 }
 
 /* ---- the pool ---- */
@@ -182,16 +212,22 @@ struct net *net_new(struct ev_loop *loop, const struct net_config *c)
   own_config(n, c);
   list_init(&n->idle);
   list_init(&n->ready);
+  list_init(&n->unnamed);
   list_init(&n->running);
   list_init(&n->openings);
   list_init(&n->over);
   list_init(&n->paused);
   socks_init(&n->socks, loop, on_ready);
+  n->names = names_new(loop, on_name, n);
+  targets_init(&n->targets, n->names, n->config.proxy);
+  n->share = curl_share_init();
+  curl_share_setopt(n->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
   n->clock = c->kernel_times && kernel_has_times(n) ? NET_CLOCK_KERNEL
                                                     : NET_CLOCK_READABLE;
-  ev_prepare_init(&n->kick, on_kick);
+  ev_check_init(&n->kick, on_kick);
+  ev_prepare_init(&n->before_sleep, on_before_sleep);
   ev_timer_init(&n->more, on_more, 0, 0);
-  n->kick.data = n->more.data = n;
+  n->kick.data = n->before_sleep.data = n->more.data = n;
   n->no_headers = xfer_headers_new();
   multis = (c->connections + n->config.per_multi - 1) / n->config.per_multi;
   n->multis = mem_zalloc(multis, sizeof *n->multis);
@@ -216,10 +252,15 @@ void net_free(struct net *n)
   free_all(&n->idle);
   free_all(&n->ready);
   free_all(&n->over);
+  free_all(&n->unnamed);
   free_all(&n->running);
   for (unsigned i = 0; i < n->n_multis; i++)
     multi_free(n->multis[i]);
+  curl_share_cleanup(n->share);
+  targets_deinit(&n->targets);
+  names_free(n->names);
   ev_timer_stop(n->loop, &n->more);
+  ev_prepare_stop(n->loop, &n->before_sleep);
   ev_clear_pending(n->loop, &n->kick);
   socks_deinit(&n->socks);
   xfer_headers_unref(n->no_headers);

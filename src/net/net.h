@@ -7,10 +7,12 @@
 #include "net/multi.h"
 #include "net/rxtime.h"
 #include "net/socks.h"
+#include "net/targets.h"
 #include "net/xfer.h"
 
 /* An exchange's life: IDLE in net.idle; READY in net.ready until its turn to
- * be handed to curl; RUNNING in net.running; OVER in net.over until `done` was
+ * be handed to curl; RUNNING in net.running (or net.unnamed as long as its
+ * host's address isn't known); OVER in net.over until `done` was
  * called. */
 enum xfer_state { XFER_IDLE, XFER_READY, XFER_RUNNING, XFER_OVER };
 
@@ -28,11 +30,11 @@ struct xfer {
   void *ud;
   struct xfer_headers *headers;
   struct str body;
-  char *url;         /* what the handle has now */
-  const char *proxy; /* the same; "" or NULL for none */
+  struct target *target; /* what the handle is set to */
   bool keep_headers, own_connection;
   bool open_only; /* stop when the connection stands, send nothing */
   uint64_t first_ns, idle_ns, total_ns;
+  uint64_t name_wait_ns; /* how long its name took */
 
   struct xfer_info info;
   struct buf header_lines;
@@ -56,14 +58,18 @@ struct net {
   enum net_clock clock;
   struct rxtime rx;
   struct socks socks;
+  struct names *names;
+  struct targets targets;
+  void *share; /* CURLSH: what names.c found out */
   struct multi **multis;
   unsigned n_multis, n_xfers;
   struct net_counts counts;
   struct xfer_headers *no_headers;
 
-  struct list idle, ready, running, over, paused, openings;
-  ev_prepare kick; /* never started: fed by net_schedule */
-  ev_timer more;   /* the rest of `ready`, the next turn of the paused */
+  struct list idle, ready, unnamed, running, over, paused, openings;
+  ev_check kick;           /* never started: fed by net_schedule */
+  ev_prepare before_sleep; /* on while somebody is ready */
+  ev_timer more;           /* at once: the next turn of the paused */
   bool flushing, in_curl;
   uint64_t turn; /* counts calls into curl */
   unsigned iteration;
@@ -72,7 +78,7 @@ struct net {
 
 /* Have net_flush run soon, if it isn't about to. */
 void net_schedule(struct net *n);
-/* Call what is due: `done` of ended exchanges, the start of ready ones. */
+/* After every call that may have ended exchanges: call their `done`. */
 void net_flush(struct net *n);
 /* A free exchange in the multi that has fewest. */
 struct xfer *net_take(struct net *n);
@@ -87,6 +93,8 @@ void xfer_prepare(struct xfer *x, const struct xfer_request *r,
 void xfer_ready(struct xfer *x);
 /* READY -> RUNNING */
 void xfer_begin(struct xfer *x);
+/* Its name's lookup is over: goes on, or ends. */
+void xfer_name_answered(struct xfer *x);
 /* Anything -> OVER. The first verdict holds. */
 void xfer_end(struct xfer *x, enum outcome o, const char *message);
 /* OVER -> IDLE, through `done`. */

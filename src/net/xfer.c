@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 #include "base/mem.h"
 #include "net/headers.h"
 #include "net/net.h"
-#include "net/origin.h"
 #include "base/units.h"
 #include "net/verdict.h"
 
@@ -51,25 +51,38 @@ static uint64_t arrival(struct xfer *x)
 
 /* ---- curl's callbacks ---- */
 
-static curl_socket_t on_open(void *net, curlsocktype purpose,
-                             struct curl_sockaddr *a)
+/* curl would try a name's addresses in the same order for every connection. */
+static void rotate_address(struct xfer *x, struct curl_sockaddr *a)
 {
-  struct net *n = net;
-  int fd = socks_open(&n->socks, a->family, a->socktype, a->protocol);
-  (void)purpose;
-  if (fd >= 0 && n->clock == NET_CLOCK_KERNEL)
-    rxtime_enable(fd);
-  return fd;
+  const struct sockaddr *turn = NULL;
+  if (x->target->name)
+    turn = name_next(x->target->name, a->family);
+  if (!turn)
+    return;
+  memcpy(&a->addr, turn, a->addrlen);
+  if (a->family == AF_INET)
+    ((struct sockaddr_in *)(void *)&a->addr)->sin_port =
+        htons((uint16_t)x->target->name->port);
+  else
+    ((struct sockaddr_in6 *)(void *)&a->addr)->sin6_port =
+        htons((uint16_t)x->target->name->port);
 }
 
-static curl_socket_t on_open_for(void *xfer, curlsocktype purpose,
-                                 struct curl_sockaddr *a)
+static curl_socket_t on_open(void *xfer, curlsocktype purpose,
+                             struct curl_sockaddr *a)
 {
   struct xfer *x = xfer;
-  curl_socket_t fd = on_open(x->net, purpose, a);
+  struct net *n = x->net;
+  int fd = socks_open(&n->socks, a->family, a->socktype, a->protocol);
+  (void)purpose;
   x->wired = false;
   x->os_errno = fd < 0 ? errno : 0;
-  return fd < 0 ? CURL_SOCKET_BAD : fd;
+  if (fd < 0)
+    return CURL_SOCKET_BAD;
+  rotate_address(x, a);
+  if (n->clock == NET_CLOCK_KERNEL)
+    rxtime_enable(fd);
+  return fd;
 }
 
 static int on_close(void *net, curl_socket_t fd)
@@ -90,7 +103,7 @@ static void count_connection(struct xfer *x)
   uint64_t named = curl_ns(x, CURLINFO_NAMELOOKUP_TIME_T);
   uint64_t connected = curl_ns(x, CURLINFO_CONNECT_TIME_T);
   c->opened++;
-  c->dns_ns += named;
+  c->dns_ns += named + x->name_wait_ns;
   c->connect_ns += ns_since(named, connected);
   c->tls_ns += ns_since(connected, curl_ns(x, CURLINFO_APPCONNECT_TIME_T));
 }
@@ -177,14 +190,30 @@ static void start_head(struct xfer *x, struct str line)
   buf_reset(&x->header_lines);
 }
 
+static uint64_t body_bytes_sent(struct xfer *x)
+{
+  curl_off_t sent = 0;
+  curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+  return (uint64_t)sent;
+}
+
+/* An answer may overtake our noticing that the request is out. */
+static void head_follows_request(struct xfer *x)
+{
+  struct xfer_info *i = &x->info;
+  if (i->written_ns > i->headers_ns)
+    i->written_ns = i->headers_ns;
+  if (!i->written_ns && body_bytes_sent(x) == x->body.len)
+    i->written_ns = i->headers_ns;
+}
+
 static void end_head(struct xfer *x)
 {
   if (x->info.status < 200 && x->info.status != 101)
     return;
   x->head_complete = true;
   x->info.headers_ns = arrival(x);
-  if (!x->info.written_ns)
-    x->info.written_ns = x->info.headers_ns;
+  head_follows_request(x);
   if (x->ops->headers)
     x->ops->headers(x, x->ud);
 }
@@ -236,17 +265,16 @@ static size_t on_body(char *p, size_t size, size_t n, void *xfer)
 
 static void set_target(struct xfer *x, const char *url)
 {
-  struct origin o;
-  if (x->url && strcmp(x->url, url) == 0)
+  struct target *g;
+  if (x->target && strcmp(x->target->url, url) == 0)
     return;
-  mem_free(x->url);
-  x->url = mem_strdup(url);
-  x->proxy = "";
-  if (origin_parse(str_of(url), &o) == 0)
-    x->proxy = proxy_for(x->net->config.proxy, &o);
-  curl_easy_setopt(x->easy, CURLOPT_URL, url);
+  g = targets_get(&x->net->targets, url);
+  curl_easy_setopt(x->easy, CURLOPT_URL, NULL);
+  curl_easy_setopt(x->easy, CURLOPT_CURLU, g->parsed);
   /* Never NULL: curl would then ask the environment by itself. */
-  curl_easy_setopt(x->easy, CURLOPT_PROXY, x->proxy ? x->proxy : "");
+  curl_easy_setopt(x->easy, CURLOPT_PROXY, g->proxy);
+  target_unref(x->target);
+  x->target = g;
 }
 
 /* What is the same for every request of the handle. */
@@ -255,6 +283,7 @@ static void set_up(struct xfer *x)
   struct net *n = x->net;
   CURL *c = x->easy;
   curl_easy_setopt(c, CURLOPT_PRIVATE, x);
+  curl_easy_setopt(c, CURLOPT_SHARE, n->share);
   curl_easy_setopt(c, CURLOPT_ERRORBUFFER, x->error);
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(c, CURLOPT_NOPROGRESS, 1L);
@@ -277,7 +306,7 @@ static void set_up(struct xfer *x)
     curl_easy_setopt(c, CURLOPT_CAINFO, n->config.cacert);
   curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, n->config.insecure ? 0L : 1L);
   curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, n->config.insecure ? 0L : 2L);
-  curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, on_open_for);
+  curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, on_open);
   curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, x);
   curl_easy_setopt(c, CURLOPT_CLOSESOCKETFUNCTION, on_close);
   curl_easy_setopt(c, CURLOPT_CLOSESOCKETDATA, n);
@@ -417,7 +446,7 @@ void xfer_free(struct xfer *x)
     multi_remove(x->multi, x);
   curl_easy_cleanup(x->easy);
   xfer_headers_unref(x->headers);
-  mem_free(x->url);
+  target_unref(x->target);
   buf_free(&x->header_lines);
   mem_free(x);
 }
@@ -455,24 +484,83 @@ void xfer_ready(struct xfer *x)
   x->attempts = 0;
   x->wired = x->head_complete = x->first_token = false;
   x->os_errno = 0;
-  x->turn = 0;
+  x->turn = x->name_wait_ns = 0;
   buf_reset(&x->header_lines);
   x->state = XFER_READY;
   list_append(&x->net->ready, &x->node);
   net_schedule(x->net);
 }
 
-void xfer_begin(struct xfer *x)
+/* The answer about a name goes into the cache that all handles share, by way
+ * of the first that needs it. */
+static struct curl_slist *new_addresses(struct name *name)
 {
+  struct buf line = {0};
+  struct curl_slist *list;
+  name_print(name, &line);
+  list = curl_slist_append(NULL, buf_cstr(&line));
+  buf_free(&line);
+  return list;
+}
+
+static void launch(struct xfer *x)
+{
+  struct name *name = x->target->name;
+  struct curl_slist *addresses = NULL;
   bool fresh = x->own_connection || x->open_only;
-  x->state = XFER_RUNNING;
-  list_append(&x->net->running, &x->node);
+  if (name && name->used_generation != name->generation) {
+    name->used_generation = name->generation;
+    addresses = new_addresses(name);
+  }
+  curl_easy_setopt(x->easy, CURLOPT_RESOLVE, addresses);
   curl_easy_setopt(x->easy, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
   curl_easy_setopt(x->easy, CURLOPT_FORBID_REUSE, x->own_connection ? 1L : 0L);
   x->added = true;
-  x->info.sent_ns = x->arrival_ns = clock_ns();
-  arm(x, next_due(x).at_ns);
   multi_add(x->multi, x);
+  if (addresses) {
+    curl_easy_setopt(x->easy, CURLOPT_RESOLVE, NULL);
+    curl_slist_free_all(addresses);
+  }
+}
+
+/* RUNNING, but its name isn't known yet: wait among net.unnamed. */
+static void wait_for_name(struct xfer *x)
+{
+  list_remove(&x->node);
+  list_append(&x->net->unnamed, &x->node);
+}
+
+void xfer_name_answered(struct xfer *x)
+{
+  const struct name *name = x->target->name;
+  if (name->state == NAME_FAILED) {
+    xfer_end(x, OUTCOME_DNS, name->error);
+    return;
+  }
+  x->name_wait_ns = clock_ns() - x->info.sent_ns;
+  list_remove(&x->node);
+  list_append(&x->net->ready, &x->node);
+  x->state = XFER_READY;
+}
+
+void xfer_begin(struct xfer *x)
+{
+  struct name *name = x->target->name;
+
+  x->state = XFER_RUNNING;
+  list_append(&x->net->running, &x->node);
+  if (!x->info.sent_ns) { /* else it waited for its name since then */
+    x->info.sent_ns = x->arrival_ns = clock_ns();
+    arm(x, next_due(x).at_ns);
+  }
+  if (name)
+    name_ask(name); /* a fresh answer does for the next */
+  if (x->target->error)
+    xfer_end(x, OUTCOME_CONNECT, x->target->error);
+  else if (name && name->state != NAME_READY)
+    wait_for_name(x);
+  else
+    launch(x);
 }
 
 void xfer_end(struct xfer *x, enum outcome o, const char *message)
@@ -495,7 +583,7 @@ void xfer_ended(struct xfer *x, int code)
   struct verdict_facts f = {
       .code = code,
       .wired = x->wired,
-      .proxied = x->proxy && x->proxy[0],
+      .proxied = x->target->proxy[0],
       .head_complete = x->head_complete || x->open_only,
       .error = x->error,
       .encoding = x->encoding,
@@ -511,15 +599,9 @@ void xfer_ended(struct xfer *x, int code)
 static void last_stamps(struct xfer *x)
 {
   struct xfer_info *i = &x->info;
-  curl_off_t sent = 0;
   if (!i->done_ns)
     i->done_ns = clock_ns();
-  if (i->written_ns)
-    i->bytes_out = x->body.len;
-  else {
-    curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
-    i->bytes_out = (uint64_t)sent;
-  }
+  i->bytes_out = i->written_ns ? x->body.len : body_bytes_sent(x);
 }
 
 void xfer_finish(struct xfer *x)
@@ -538,8 +620,8 @@ void xfer_finish(struct xfer *x)
     /* curl counts a handle's retries over its whole life and gives up at the
      * sixth. */
     curl_easy_reset(x->easy);
-    mem_free(x->url);
-    x->url = NULL;
+    target_unref(x->target);
+    x->target = NULL;
     set_up(x);
   }
   x->state = XFER_IDLE;
@@ -554,9 +636,9 @@ void xfer_resume(struct xfer *x)
   x->turn_bytes = 0; /* arrival_ns: what is left was read at that time */
   n->in_curl = true;
   code = curl_easy_pause(x->easy, CURLPAUSE_CONT);
-  n->in_curl = false;
   if (code)
     xfer_ended(x, (int)code);
+  n->in_curl = false;
   if (x->state != XFER_RUNNING || list_linked(&x->pause_node))
     return;
   if (x->sock)
