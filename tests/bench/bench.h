@@ -1,7 +1,7 @@
 /* bench.h -- what the bench programs share (header only): flags, figures,
  * CPU time, memory. */
-#ifndef STOKE_BENCH_H
-#define STOKE_BENCH_H
+#ifndef STOKE_TESTS_BENCH_H
+#define STOKE_TESTS_BENCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
