@@ -58,3 +58,10 @@ void log_set_screen(void (*hook)(bool before, void *ud), void *ud)
   screen_ud = ud;
   pthread_mutex_unlock(&lock);
 }
+
+void log_exclusive(void (*fn)(void *ud), void *ud)
+{
+  pthread_mutex_lock(&lock);
+  fn(ud);
+  pthread_mutex_unlock(&lock);
+}

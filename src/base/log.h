@@ -14,5 +14,8 @@ void log_plain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Called with true before and false after each line, under the log's lock.
  * NULL removes it. */
 void log_set_screen(void (*hook)(bool before, void *ud), void *ud);
+/* Runs fn while no line can be written: how a screen redraws itself. fn must
+ * not log. */
+void log_exclusive(void (*fn)(void *ud), void *ud);
 
 #endif
