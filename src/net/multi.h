@@ -1,12 +1,9 @@
 /* multi.h -- one curl multi on libev: its timer and its sockets.
- * The libcurl of it is multi.c's business. */
+ * libcurl is seen by multi.c, xfer.c, headers.c and verdict.c. */
 #ifndef STOKE_NET_MULTI_H
 #define STOKE_NET_MULTI_H
 
 #include <ev.h>
-#include <stdint.h>
-
-#include "base/list.h"
 
 struct net;
 struct sock;
@@ -16,11 +13,7 @@ struct multi {
   struct net *net;
   void *curl; /* CURLM */
   ev_timer timer;
-  struct list idle; /* exchanges pinned to it that are free */
-  unsigned seats;   /* exchanges pinned to it, */
-  unsigned busy;    /* those of them that are taken, */
-  unsigned open;    /* and sockets: open > busy: one waits to be used */
-  uint64_t recent;  /* when one became free, in net's count of that */
+  unsigned seats; /* exchanges pinned to it */
 };
 
 struct multi *multi_new(struct net *n);

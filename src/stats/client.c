@@ -1,5 +1,6 @@
 #include "stats/client.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,13 +42,11 @@ static void because(struct client_verdict *v, const char *fmt, ...)
 
 static void because(struct client_verdict *v, const char *fmt, ...)
 {
-  size_t n = strlen(v->reasons);
   va_list ap;
+  assert(v->n < CLIENT_REASONS_MAX);
   v->limited = true;
-  if (n)
-    n += (size_t)snprintf(v->reasons + n, sizeof v->reasons - n, "; ");
   va_start(ap, fmt);
-  vsnprintf(v->reasons + n, sizeof v->reasons - n, fmt, ap);
+  vsnprintf(v->reasons[v->n++], sizeof *v->reasons, fmt, ap);
   va_end(ap);
 }
 

@@ -53,9 +53,12 @@ struct client_timing {
   uint64_t capped; /* sends that a cap of ours held back */
 };
 
+#define CLIENT_REASONS_MAX 4
+
 struct client_verdict {
   bool limited;
-  char reasons[640]; /* "; "-separated sentences, "" when not limited */
+  size_t n; /* reasons, each part of a sentence, none when not limited */
+  char reasons[CLIENT_REASONS_MAX][160];
 };
 struct client_verdict client_judge(const struct client *c,
                                    const struct client_timing *t);

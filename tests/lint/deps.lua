@@ -19,8 +19,7 @@ local libraries = {
   lua = { "script/" }, lualib = { "script/" }, lauxlib = { "script/" },
   luajit = { "script/" },
   llhttp = { "mock/" },
-  stdatomic = { "core/mailbox", "script/vm", "script/watchdog" },
-  nettle = { "script/digest" },
+  stdatomic = { "core/mailbox" },
 }
 
 local function has_word(list, word)

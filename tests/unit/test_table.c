@@ -1,0 +1,256 @@
+/* The table against recorded ones: each is read, a summary is filled with its
+ * numbers, and the same bytes must come out. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "report/table.h"
+
+static char *read_file(const char *name)
+{
+  char path[128], *text = mem_zalloc(65536, 1);
+  FILE *f;
+  snprintf(path, sizeof path, "tests/data/vllm/%s.table.txt", name);
+  f = fopen(path, "rb");
+  assert_non_null(f);
+  assert_true(fread(text, 1, 65535, f) > 0);
+  fclose(f);
+  return text;
+}
+
+/* The number behind `label:`; false when there is no such line. */
+static bool value_of(const char *table, const char *label, double *out)
+{
+  const char *at = strstr(table, label);
+  if (!at || at[strlen(label)] != ':')
+    return false;
+  *out = strtod(at + strlen(label) + 1, NULL);
+  return true;
+}
+
+static double must(const char *table, const char *label)
+{
+  double x;
+  assert_true(value_of(table, label, &x));
+  return x;
+}
+
+static void fill_block(const char *table, struct summary *s, enum block b)
+{
+  struct latency *l = &s->latency[block_figure(b)];
+  char label[64], name[32];
+  snprintf(label, sizeof label, "Mean %s (ms)", block_label(b));
+  if (!value_of(table, label, &l->mean))
+    return;
+  snprintf(label, sizeof label, "Median %s (ms)", block_label(b));
+  l->p[LATENCY_P50] = must(table, label);
+  for (size_t i = 0; i < s->n_percentiles; i++) {
+    snprintf(label, sizeof label, "P%s %s (ms)",
+             percentile_name(s->percentiles[i], name), block_label(b));
+    l->user[i] = must(table, label);
+  }
+}
+
+static struct summary fill(const char *table, struct run_info *r,
+                           const char *percentiles)
+{
+  struct summary s = {0};
+  double x;
+  assert_int_equal(percentiles_parse(str_of(percentiles), s.percentiles,
+                                     &s.n_percentiles, NULL),
+                   0);
+  s.completed = (uint64_t)must(table, "Successful requests");
+  s.failed = (uint64_t)must(table, "Failed requests");
+  s.sent = s.completed + s.failed;
+  s.duration_s = must(table, "Benchmark duration (s)");
+  s.input_tokens = (uint64_t)must(table, "Total input tokens");
+  s.output_tokens = (uint64_t)must(table, "Total generated tokens");
+  s.request_throughput = must(table, "Request throughput (req/s)");
+  s.slo = value_of(table, "Request goodput (req/s)", &s.request_goodput);
+  s.output_throughput = must(table, "Output token throughput (tok/s)");
+  s.max_output_tokens_per_s =
+      must(table, "Peak output token throughput (tok/s)");
+  s.max_concurrent_requests = (uint64_t)must(table, "Peak concurrent requests");
+  s.total_token_throughput = must(table, "Total token throughput (tok/s)");
+  if (value_of(table, "Maximum request concurrency", &x))
+    r->max_concurrency = (uint64_t)x;
+  value_of(table, "Request rate configured (RPS)", &r->request_rate);
+  for (int b = 0; b < BLOCK_COUNT; b++)
+    fill_block(table, &s, (enum block)b);
+  return s;
+}
+
+static void check(const char *name, const char *metrics, const char *percent)
+{
+  char *want = read_file(name);
+  struct run_info r = {.request_rate = INFINITY};
+  struct summary s = fill(want, &r, percent);
+  struct buf out = {0};
+  unsigned blocks;
+  assert_int_equal(blocks_parse(str_of(metrics), &blocks, NULL), 0);
+  table_write(&out, &s, &r, blocks);
+  assert_string_equal(buf_cstr(&out), want);
+  buf_free(&out);
+  mem_free(want);
+}
+
+static void as_vllm_prints_it(void **state)
+{
+  (void)state;
+  check("completions-default", "ttft,tpot,itl", "99");
+  check("rate-goodput", "ttft,tpot,itl,e2el", "50,90,95,99.9");
+  check("ramp", "ttft,tpot,itl", "99");
+  check("chat-detailed", "ttft,tpot,itl", "99");
+  check("one-token", "ttft,tpot,itl", "99");
+  check("allfail", "ttft,tpot,itl", "99");
+}
+
+/* `table` with n/a in the latency lines that show 0.00. */
+static void empty_sets_to_na(char *table)
+{
+  for (char *at = table; (at = strstr(at, "(ms):")); at++) {
+    char *zero = at + strcspn(at, "0123456789");
+    if (strncmp(zero, "0.00 ", 5) == 0)
+      memcpy(zero, "n/a  ", 5);
+  }
+}
+
+static void check_empty(const char *name)
+{
+  char *want = read_file(name);
+  struct run_info r = {.request_rate = INFINITY};
+  struct summary s = fill(want, &r, "99");
+  struct buf out = {0};
+  for (int f = 0; f < FIGURE_COUNT; f++) {
+    struct latency *l = &s.latency[f];
+    if (l->mean == 0)
+      l->mean = l->p[LATENCY_P50] = l->user[0] = NAN;
+  }
+  empty_sets_to_na(want);
+  table_write(&out, &s, &r, BLOCKS_DEFAULT);
+  assert_string_equal(buf_cstr(&out), want);
+  assert_non_null(strstr(buf_cstr(&out), "n/a       \n"));
+  buf_free(&out);
+  mem_free(want);
+}
+
+static void b037_empty_sets_are_not_zero(void **state)
+{
+  (void)state;
+  check_empty("one-token");
+  check_empty("allfail");
+}
+
+static void unknown_tokens_are_not_zero(void **state)
+{
+  struct run_info r = {.request_rate = INFINITY};
+  struct summary s = {.completed = 3, .sent = 3};
+  struct buf out = {0};
+  (void)state;
+  s.output_sources[TOKENS_NONE] = 3;
+  s.prompt_sources[TOKENS_USAGE] = 3;
+  s.input_tokens = 30;
+  table_write(&out, &s, &r, 0);
+  assert_non_null(strstr(buf_cstr(&out), "Total input tokens:"
+                                         "                      30        \n"));
+  assert_non_null(strstr(buf_cstr(&out), "Total generated tokens:"
+                                         "                  n/a       \n"));
+  assert_non_null(strstr(buf_cstr(&out), "Output token throughput (tok/s):"
+                                         "         n/a       \n"));
+  assert_null(strstr(buf_cstr(&out), "nan"));
+  buf_free(&out);
+}
+
+static void b055_nothing_was_sent(void **state)
+{
+  struct run_info r = {0};
+  struct summary s;
+  struct summary_config c = {.percentiles = {99}, .n_percentiles = 1};
+  struct metrics *m = metrics_new(&(struct metrics_config){0});
+  struct buf out = {0};
+  (void)state;
+  summary_build(&s, m, NULL, &c);
+  table_write(&out, &s, &r, (1u << BLOCK_COUNT) - 1);
+  assert_null(strstr(buf_cstr(&out), "nan"));
+  assert_null(strstr(buf_cstr(&out), "inf"));
+  assert_non_null(strstr(buf_cstr(&out), "Benchmark duration (s):"
+                                         "                  n/a       \n"));
+  buf_free(&out);
+  summary_deinit(&s);
+  metrics_free(m);
+}
+
+static void queue_blocks_need_a_cap(void **state)
+{
+  struct run_info r = {.request_rate = 4, .max_concurrency = 8};
+  struct summary s = {.n_percentiles = 1, .percentiles = {99}};
+  struct buf out = {0};
+  unsigned all = (1u << BLOCK_COUNT) - 1;
+  (void)state;
+  table_write(&out, &s, &r, all);
+  assert_non_null(strstr(buf_cstr(&out), "---------------Client-side "
+                                         "Queueing---------------\n"
+                                         "Mean Client Queue Time (ms):"
+                                         "             0.00      \n"));
+  assert_non_null(strstr(buf_cstr(&out), "--------Queue-inclusive End-to-end "
+                                         "Latency--------\n"
+                                         "Mean E2EL incl. Client Queue (ms):"
+                                         "       0.00      \n"));
+  r.request_rate = INFINITY;
+  buf_reset(&out);
+  table_write(&out, &s, &r, all);
+  assert_null(strstr(buf_cstr(&out), "Queue-inclusive"));
+  assert_non_null(strstr(buf_cstr(&out), "Client-side"));
+  r.max_concurrency = 0;
+  buf_reset(&out);
+  table_write(&out, &s, &r, all);
+  assert_null(strstr(buf_cstr(&out), "Queue"));
+  buf_free(&out);
+}
+
+static void lists_of_blocks_and_percentiles(void **state)
+{
+  struct err e = {0};
+  double p[USER_PERCENTILES_MAX];
+  size_t n;
+  unsigned set = 7;
+  char name[32];
+  (void)state;
+  assert_int_equal(blocks_parse(STR("e2el, ttft"), &set, &e), 0);
+  assert_int_equal(set, 1u << BLOCK_E2EL | 1u << BLOCK_TTFT);
+  assert_int_equal(blocks_parse(STR("ttft,ttftt,,x"), &set, &e), -1);
+  assert_int_equal(e.count, 3);
+  assert_int_equal(set, 1u << BLOCK_E2EL | 1u << BLOCK_TTFT);
+  assert_non_null(strstr(err_text(&e), "client_queue_time"));
+  assert_int_equal(percentiles_parse(STR("50, 99.9,100"), p, &n, &e), 0);
+  assert_int_equal(n, 3);
+  assert_true(p[1] == 99.9);
+  assert_int_equal(percentiles_parse(STR("101"), p, &n, &e), -1);
+  assert_int_equal(percentiles_parse(STR("-1"), p, &n, &e), -1);
+  assert_int_equal(percentiles_parse(STR("p99"), p, &n, &e), -1);
+  assert_int_equal(percentiles_parse(STR(""), p, &n, &e), -1);
+  assert_string_equal(percentile_name(99, name), "99");
+  assert_string_equal(percentile_name(99.9, name), "99.9");
+  assert_string_equal(percentile_name(50, name), "50");
+  assert_string_equal(percentile_name(99.999, name), "99.999");
+  err_free(&e);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(as_vllm_prints_it),
+      cmocka_unit_test(b037_empty_sets_are_not_zero),
+      cmocka_unit_test(unknown_tokens_are_not_zero),
+      cmocka_unit_test(b055_nothing_was_sent),
+      cmocka_unit_test(queue_blocks_need_a_cap),
+      cmocka_unit_test(lists_of_blocks_and_percentiles),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
