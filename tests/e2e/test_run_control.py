@@ -291,7 +291,7 @@ def test_b111_few_files_are_refused_before_the_run(stoke, raw_server):
     server = raw_server(answer_after(0))
     r = stoke.start(
         "-u", server.url, "-m", "m", "-c", 200, "-n", 200, "--no-preflight",
-        prefix=["sh", "-c", "ulimit -Hn 64; exec \"$0\" \"$@\""]).wait()
+        prefix=["sh", "-c", "ulimit -n 64; exec \"$0\" \"$@\""]).wait()
     assert r.code == 2 and "64" in r.err and not server.requests
 
 

@@ -45,9 +45,12 @@ class RawServer:
         self.in_flight = self.peak = 0
         self.lock = threading.Lock()
         self.sockets = set()
-        self.listener = socket.create_server((host, 0), backlog=backlog)
+        v6 = ":" in host
+        self.listener = socket.create_server(
+            (host, 0), backlog=backlog,
+            family=socket.AF_INET6 if v6 else socket.AF_INET)
         self.port = self.listener.getsockname()[1]
-        self.url = f"http://{host}:{self.port}"
+        self.url = f"http://{f'[{host}]' if v6 else host}:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -128,6 +131,11 @@ class RawServer:
         return True
 
     def close(self):
+        # A thread blocked in accept() would keep a closed socket listening.
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
         self.listener.close()
         with self.lock:
             for s in self.sockets:
