@@ -162,7 +162,7 @@ void options_help(const struct options_spec *spec, const char *word,
              word);
   if (search)
     return;
-  buf_addf(out, "\n      --help[=WORD]           %s\n",
+  buf_addf(out, "\n  -h, --help[=WORD]           %s\n",
            "this text, or only what mentions WORD");
   if (spec->examples)
     add_examples(spec->examples, out);

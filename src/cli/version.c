@@ -12,8 +12,8 @@ void version_write(struct buf *out)
 {
   char loop[32], json[32], lua[64];
   const char *warning = luajit_warning(luajit_version(lua));
-  buf_addf(out, "stoke %s\nlibcurl %s\n%s\n%s\n%s\n", stoke_version, net_version(),
-           fetch_loop_version(loop), lua, json_version(json));
+  buf_addf(out, "stoke %s\nlibcurl %s\n%s\n%s\n%s\n", stoke_version,
+           net_version(), fetch_loop_version(loop), lua, json_version(json));
   if (warning)
     buf_addf(out, "warning: %s\n", warning);
 }

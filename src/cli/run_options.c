@@ -1,0 +1,300 @@
+#include "cli/run_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "cli/headers.h"
+#include "cli/mask.h"
+#include "cli/target.h"
+#include "report/output.h"
+
+/* vLLM's own, and what people have in their fingers. */
+#define DEFAULT_URL     "http://127.0.0.1:8000"
+#define DEFAULT_KEY_ENV "OPENAI_API_KEY"
+
+/* ---- single options that need more than their kind's check ---- */
+
+static void take_notices(struct run_options *r, struct buf *lines)
+{
+  struct str all = str_trim(buf_str(lines));
+  while (all.p) {
+    struct str line = str_split(&all, '\n');
+    if (line.len)
+      option_list_add(&r->options.notices, line);
+  }
+  buf_free(lines);
+}
+
+/* Where the URL came from, its secrets masked. */
+static void url_place(const struct run_options *r, struct buf *out)
+{
+  enum option_source from = options_source(&r->options, "url");
+  buf_adds(out, from == OPTION_ENV ? "OPENAI_BASE_URL " : "--url ");
+  mask_url(out, str_of(r->url));
+}
+
+static void read_target(struct run_options *r, struct err *e)
+{
+  struct target t;
+  struct buf place = {0};
+  if (!r->url)
+    r->url = mem_strdup(DEFAULT_URL);
+  url_place(r, &place);
+  if (target_parse(&t, r->url, buf_cstr(&place), e) == 0) {
+    char *text = NULL;
+    struct buf option = {0};
+    buf_addf(&option, "--endpoint %s", r->endpoint ? r->endpoint : "");
+    text = target_endpoint(&t, r->endpoint, buf_cstr(&option), e);
+    r->config.endpoint = text;
+    r->config.base_url = mem_strdup(t.base);
+    r->config.query = mem_strdup(t.query);
+    buf_free(&option);
+    take_notices(r, &t.notices);
+    if (options_source(&r->options, "url") == OPTION_ENV)
+      buf_addf(&t.notices, "the server is the one in OPENAI_BASE_URL: %s",
+               t.base);
+    take_notices(r, &t.notices);
+  }
+  target_free(&t);
+  buf_free(&place);
+}
+
+static bool is_variable_name(const char *s)
+{
+  size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                       "0123456789_");
+  return n > 0 && s[n] == '\0' && !(s[0] >= '0' && s[0] <= '9');
+}
+
+static void read_key(struct run_options *r, struct err *e)
+{
+  const char *name = r->api_key_env ? r->api_key_env : DEFAULT_KEY_ENV;
+  const char *text = r->api_key;
+  struct buf notices = {0}, place = {0};
+  if (r->api_key_env && !is_variable_name(name)) {
+    err_add(e, "--api-key-env: wants the name of a variable, not a key");
+    return;
+  }
+  if (text)
+    buf_adds(&place, "--api-key");
+  else
+    buf_adds(&place, name);
+  if (!text)
+    text = getenv(name);
+  if (!text && r->api_key_env)
+    err_add(e, "--api-key-env %s: there is no such variable", name);
+  if (text)
+    r->config.api_key = headers_key(text, buf_cstr(&place), &notices, e);
+  if (text && !str_trim(str_of(text)).len && (r->api_key || r->api_key_env))
+    buf_addf(&notices, "%s: empty, so no key is sent\n", buf_cstr(&place));
+  take_notices(r, &notices);
+  buf_free(&place);
+}
+
+static void read_headers(struct run_options *r, struct err *e)
+{
+  for (size_t i = 0; i < r->headers.n; i++)
+    headers_add(&r->config.headers, r->headers.items[i], e);
+}
+
+static void read_figures(struct run_options *r, struct err *e)
+{
+  r->blocks = BLOCKS_DEFAULT;
+  r->percentiles[0] = 99;
+  r->n_percentiles = 1;
+  if (r->percentile_metrics)
+    blocks_parse(str_of(r->percentile_metrics), &r->blocks, e);
+  if (r->metric_percentiles)
+    percentiles_parse(str_of(r->metric_percentiles), r->percentiles,
+                      &r->n_percentiles, e);
+}
+
+static void check_files(const struct run_options *r, struct err *e)
+{
+  if (r->config.cacert && access(r->config.cacert, R_OK) < 0)
+    err_add(e, "--cacert %s: %s", r->config.cacert, strerror(errno));
+  if (r->output)
+    output_check(r->output, r->force, e);
+  if (r->requests_out)
+    output_check(r->requests_out, r->force, e);
+  if (r->output && r->requests_out && strcmp(r->output, r->requests_out) == 0)
+    err_add(e, "--output and --requests-out %s: cannot be the same file",
+            r->output);
+}
+
+enum options_result run_options_read(struct run_options *r, int argc,
+                                     char *const argv[], struct err *e)
+{
+  unsigned before = e->count;
+  enum options_result result;
+  *r = (struct run_options){
+      .config = {.stream = true,
+                 .max_tokens = -1,
+                 .load = {.drain_ns = 30 * NS_PER_SEC},
+                 .threads = 1,
+                 .preconnect = true,
+                 .timeout_ns = 600 * NS_PER_SEC,
+                 .lua_memory = 512u << 20,
+                 .max_script_errors = 10},
+      .preflight = true,
+  };
+  options_init(&r->options, &run_options_spec, r);
+  result = options_parse(&r->options, argc, argv, e);
+  if (result == OPTIONS_HELP || r->version)
+    return result == OPTIONS_HELP ? result : OPTIONS_OK;
+  read_target(r, e);
+  read_key(r, e);
+  read_headers(r, e);
+  read_figures(r, e);
+  check_files(r, e);
+  return e->count > before ? OPTIONS_ERROR : OPTIONS_OK;
+}
+
+/* ---- the load ---- */
+
+/* A member of the scenario's load in the words of the command line. */
+static void load_text(struct buf *out, const char *key, const json_value *v)
+{
+  if (json_text(v))
+    buf_adds(out, json_text(v));
+  else
+    json_print(out, v);
+  /* The scenario's times are plain seconds by now; a bare number would mean
+   * requests here. */
+  if (strcmp(key, "warmup") == 0 && json_is_number(v))
+    buf_addc(out, 's');
+}
+
+/* Fields of a scenario's load that are options too. */
+static bool is_load_key(struct str key)
+{
+  struct str keys = STR("request_rate arrival max_concurrency num_requests "
+                        "duration warmup drain");
+  while (keys.p)
+    if (str_eq(str_split(&keys, ' '), key))
+      return true;
+  return false;
+}
+
+static void apply_load(struct run_options *r, const json_value *load,
+                       const char *place, struct err *e)
+{
+  for (const json_value *v = json_first(load); v; v = json_next(v)) {
+    struct buf text = {0}, where = {0};
+    buf_addf(&where, "%s: load.%s", place, json_name(v));
+    if (is_load_key(str_of(json_name(v)))) {
+      load_text(&text, json_name(v), v);
+      options_set(&r->options, json_name(v), buf_cstr(&text), OPTION_SCRIPT,
+                  buf_cstr(&where), e);
+    } else {
+      err_add(e,
+              "%s: not possible yet; use request_rate, arrival, "
+              "max_concurrency, num_requests, duration, warmup or drain",
+              buf_cstr(&where));
+    }
+    buf_free(&text);
+    buf_free(&where);
+  }
+}
+
+static bool is_given(const struct run_options *r, const char *key)
+{
+  return options_source(&r->options, key) != OPTION_DEFAULT;
+}
+
+static void fill_defaults(struct run_options *r)
+{
+  struct load *load = &r->config.load;
+  if (!is_given(r, "request-rate") && !is_given(r, "max-concurrency"))
+    load->max_concurrency = 1;
+  if (!is_given(r, "num-requests") && !is_given(r, "duration"))
+    load->duration_ns = 10 * NS_PER_SEC;
+  load->arrival = r->arrival == 1 ? ARRIVAL_CONSTANT : ARRIVAL_POISSON;
+  load->burstiness = 1;
+}
+
+static void check_load(struct run_options *r, struct err *e)
+{
+  struct load *load = &r->config.load;
+  bool open = load->request_rate > 0;
+  if (isinf(load->request_rate) && !load->num_requests &&
+      !load->max_concurrency)
+    err_add(e, "--request-rate inf: sends without end; add --num-requests or "
+               "--max-concurrency");
+  /* All at once, at most N in flight, until the time is up: a closed loop. */
+  if (isinf(load->request_rate) && !load->num_requests)
+    load->request_rate = 0;
+  if (is_given(r, "arrival") && (!open || isinf(load->request_rate)))
+    err_add(e,
+            "--arrival: shapes the gaps of a --request-rate, and there is "
+            "%s",
+            open ? "no gap at inf" : "none");
+  if (load->num_requests && load->max_concurrency > load->num_requests)
+    option_list_add(&r->options.notices,
+                    STR("--max-concurrency is larger than --num-requests: all "
+                        "requests leave at once"));
+}
+
+int run_options_settle(struct run_options *r, const json_value *load,
+                       const char *place, struct err *e)
+{
+  unsigned before = e->count;
+  apply_load(r, load, place, e);
+  fill_defaults(r);
+  check_load(r, e);
+  return e->count > before ? -1 : 0;
+}
+
+void run_options_describe(const struct run_options *r, struct buf *out)
+{
+  const struct load *load = &r->config.load;
+  char text[32];
+  if (isinf(load->request_rate))
+    buf_adds(out, "all requests at once");
+  else if (load->request_rate > 0)
+    buf_addf(out, "%.6g requests/s (%s)", load->request_rate,
+             load->arrival == ARRIVAL_CONSTANT ? "constant" : "poisson");
+  else
+    buf_addf(out, "%" PRIu64 " request%s at a time", load->max_concurrency,
+             load->max_concurrency == 1 ? "" : "s");
+  if (load->request_rate > 0 && load->max_concurrency)
+    buf_addf(out, ", at most %" PRIu64 " in flight", load->max_concurrency);
+  if (load->num_requests)
+    buf_addf(out, ", %" PRIu64 " requests", load->num_requests);
+  if (load->duration_ns)
+    buf_addf(out, load->num_requests ? " or %s" : " for %s",
+             units_show_duration(load->duration_ns, text));
+  if (load->warmup_requests)
+    buf_addf(out, ", after %" PRIu64 " to warm up", load->warmup_requests);
+  if (load->warmup_ns)
+    buf_addf(out, ", after %s to warm up",
+             units_show_duration(load->warmup_ns, text));
+}
+
+const char *run_options_key_source(const struct run_options *r)
+{
+  if (headers_have(&r->config.headers, STR("Authorization")))
+    return "--header";
+  if (!r->config.api_key)
+    return NULL;
+  if (r->api_key)
+    return "--api-key";
+  return r->api_key_env ? r->api_key_env : DEFAULT_KEY_ENV;
+}
+
+void run_options_free(struct run_options *r)
+{
+  options_free(&r->options);
+  mem_free(r->config.base_url);
+  mem_free(r->config.query);
+  mem_free(r->config.endpoint);
+  mem_free(r->config.api_key);
+  buf_free(&r->config.headers);
+  *r = (struct run_options){0};
+}

@@ -1,0 +1,49 @@
+/* run_options.h -- the command line of `stoke run`.
+ * Its table of options, and what has to be true beyond single values: the
+ * URL, keys, headers and files, and how the options that shape the load fit
+ * together and with the scenario's own. */
+#ifndef STOKE_CLI_RUN_OPTIONS_H
+#define STOKE_CLI_RUN_OPTIONS_H
+
+#include "base/json.h"
+#include "cli/options.h"
+#include "core/config.h"
+#include "report/blocks.h"
+
+struct run_options {
+  struct config config;
+  struct options options; /* sources, positional arguments, `--` arguments */
+
+  /* As typed. */
+  char *url, *endpoint, *api_key, *api_key_env;
+  struct option_list headers, params, metadata;
+  int arrival;
+  char *percentile_metrics, *metric_percentiles;
+
+  char *output, *requests_out; /* NULL: none; "-": stdout */
+  bool force, quiet, preflight, unsafe, version;
+
+  /* From the above. */
+  unsigned blocks; /* see report/blocks.h */
+  double percentiles[USER_PERCENTILES_MAX];
+  size_t n_percentiles;
+};
+
+extern const struct options_spec run_options_spec;
+
+/* Read argv (behind "run"), the environment, and check what can be checked
+ * without the scenario. Everything wrong is in *e. OPTIONS_HELP also when
+ * there are mistakes. Free in any case. */
+enum options_result run_options_read(struct run_options *r, int argc,
+                                     char *const argv[], struct err *e);
+/* The scenario's `load` (an object, or NULL; `place` is its file) under the
+ * flags, defaults under both, and then: do they fit together? 0 or -1. */
+int run_options_settle(struct run_options *r, const json_value *load,
+                       const char *place, struct err *e);
+/* The load in words: "4 at a time for 10 s". Appended. */
+void run_options_describe(const struct run_options *r, struct buf *out);
+/* Where the API key, or a header in its place, came from; NULL: no key. */
+const char *run_options_key_source(const struct run_options *r);
+void run_options_free(struct run_options *r);
+
+#endif

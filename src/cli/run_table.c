@@ -1,0 +1,166 @@
+/* The options of `stoke run`, one row each. Parsing, --help, configuration
+ * keys and the README's list are all made from here. */
+#include <assert.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "cli/run_options.h"
+
+#define AT(field)   offsetof(struct run_options, field)
+#define LOAD(field) offsetof(struct run_options, config.load.field)
+#define CONF(field) offsetof(struct run_options, config.field)
+
+static_assert(sizeof(size_t) == sizeof(uint64_t), "lua_memory is a size");
+
+/* "20" are requests, "10s" is a time. */
+static int set_warmup(void *dest, const char *value, const char *place,
+                      struct err *e)
+{
+  struct load *load = &((struct run_options *)dest)->config.load;
+  int64_t requests;
+  uint64_t ns;
+  if (units_integer(str_of(value), &requests) == 0 && requests >= 0) {
+    load->warmup_requests = (uint64_t)requests;
+    load->warmup_ns = 0;
+    return 0;
+  }
+  if (units_duration(str_of(value), &ns) == 0) {
+    load->warmup_requests = 0;
+    load->warmup_ns = ns;
+    return 0;
+  }
+  return err_add(e, "%s: say how many requests (20) or how long (10s)", place);
+}
+
+static const struct option rows[] = {
+    {"u url base-url", "URL", OPTION_STRING, AT(url), "Target",
+     "the server: with or without /v1 or a path",
+     .shown_default = "http://127.0.0.1:8000", .env = "OPENAI_BASE_URL"},
+    {"m model", "NAME", OPTION_STRING, CONF(model), .help = "the model's name",
+     .shown_default = "the only one that the server lists"},
+    {"endpoint", "KIND", OPTION_STRING, AT(endpoint),
+     .help = "chat, completions or a /path behind the URL",
+     .shown_default = "chat"},
+    {"api-key-env", "NAME", OPTION_STRING, AT(api_key_env),
+     .help = "environment variable that holds the API key",
+     .shown_default = "OPENAI_API_KEY"},
+    {"api-key", "KEY", OPTION_STRING, AT(api_key), .help = "the key itself",
+     .secret = true,
+     .notice = "--api-key: everybody on this machine can see it in the "
+               "process list; --api-key-env NAME is safer"},
+    {"H header", "LINE", OPTION_LIST, AT(headers),
+     .help = "send this header, \"Name: value\" or Name=value; may be "
+             "repeated"},
+    {"k insecure", NULL, OPTION_BOOLEAN, CONF(insecure),
+     .help = "do not check the server's certificate"},
+    {"cacert", "FILE", OPTION_STRING, CONF(cacert),
+     .help = "trust the certificates in this PEM file",
+     .shown_default = "the system's"},
+
+    {"n num-requests num-prompts", "N", OPTION_COUNT, LOAD(num_requests),
+     "Load", "stop after so many requests", .min = 1},
+    {"d duration", "TIME", OPTION_DURATION, LOAD(duration_ns),
+     .help = "stop after this time: 30s, 5m; whichever comes first",
+     .shown_default = "10s, when there is no -n either", .positive = true},
+    {"c max-concurrency", "N", OPTION_COUNT, LOAD(max_concurrency),
+     .help = "so many requests at a time, each that ends starting the next "
+             "(closed loop); with -R: at most so many",
+     .shown_default = "1, or no limit with -R", .min = 1},
+    {"R request-rate", "RATE", OPTION_NUMBER, LOAD(request_rate),
+     .help = "requests a second whether or not answers come (open loop); "
+             "fractions are fine, inf sends all at once",
+     .positive = true},
+    {"arrival", "SHAPE", OPTION_CHOICE, AT(arrival),
+     .help = "gaps between them: poisson or constant",
+     .shown_default = "poisson", .choices = "poisson constant"},
+    {"warmup", "N|TIME", OPTION_CALL,
+     .help = "so many requests, or this "
+             "long, before measuring",
+     .shown_default = "none", .call = set_warmup},
+    {"drain", "TIME", OPTION_DURATION, LOAD(drain_ns),
+     .help = "at the end wait this long for answers under way, then cancel "
+             "them",
+     .shown_default = "30s"},
+    {"threads", "N", OPTION_UNSIGNED, CONF(threads),
+     .help = "worker threads; 0 works on the main one", .shown_default = "1",
+     .max = 256},
+    {"seed", "N", OPTION_COUNT, CONF(seed),
+     .help = "the same seed sends the same requests at the same times",
+     .shown_default = "0"},
+    {"preconnect", NULL, OPTION_BOOLEAN, CONF(preconnect),
+     .help = "do not open connections before time zero", .on = true},
+    {"busy-poll", NULL, OPTION_BOOLEAN, CONF(busy_poll),
+     .help = "never sleep: a core per thread for punctual sends"},
+
+    {"P param", "NAME=VALUE", OPTION_PAIRS, AT(params), "Requests",
+     .help = "set a parameter of the scenario; may be repeated"},
+    {"max-tokens", "N", OPTION_INTEGER, CONF(max_tokens),
+     .help = "longest answer to ask for", .shown_default = "the scenario's",
+     .min = 1},
+    {"extra-body", "JSON", OPTION_JSON, CONF(extra_body),
+     .help = "merge this object into every request; also as "
+             "--extra-body.a.b VALUE"},
+    {"stream", NULL, OPTION_BOOLEAN, CONF(stream),
+     .help = "ask for whole answers: no TTFT, TPOT and ITL then", .on = true},
+    {"timeout", "TIME", OPTION_DURATION, CONF(timeout_ns),
+     .help = "give up on a request after this time; 0 never",
+     .shown_default = "10m"},
+    {"ttft-timeout", "TIME", OPTION_DURATION, CONF(ttft_timeout_ns),
+     .help = "give up without a first token; 0 never", .shown_default = "0"},
+    {"idle-timeout", "TIME", OPTION_DURATION, CONF(idle_timeout_ns),
+     .help = "give up on a stream that is silent this long; 0 never",
+     .shown_default = "0"},
+    {"lua-memory", "SIZE", OPTION_SIZE, CONF(lua_memory),
+     .help = "memory a script may use, per thread", .shown_default = "512M",
+     .min = 1 << 20},
+    {"max-script-errors", "N", OPTION_COUNT, CONF(max_script_errors),
+     .help = "more mistakes of the script end the run", .shown_default = "10"},
+    {"unsafe", NULL, OPTION_BOOLEAN, AT(unsafe),
+     .help = "give the script all of Lua: files, processes, C"},
+    {"preflight", NULL, OPTION_BOOLEAN, AT(preflight),
+     .help = "do not try one request first", .on = true},
+
+    {"o output", "FILE", OPTION_STRING, AT(output), "Results",
+     .help = "write results as JSON; - is the standard output"},
+    {"requests-out", "FILE", OPTION_STRING, AT(requests_out),
+     .help = "write a JSON line for each request as it ends"},
+    {"percentile-metrics", "LIST", OPTION_STRING, AT(percentile_metrics),
+     .help = "latencies to show, of ttft, tpot, itl, e2el, "
+             "client_queue_time, e2el_including_client_queue",
+     .shown_default = "ttft,tpot,itl"},
+    {"metric-percentiles", "LIST", OPTION_STRING, AT(metric_percentiles),
+     .help = "percentiles to show: 50,90,99.9", .shown_default = "99"},
+    {"metadata", "NAME=VALUE", OPTION_PAIRS, AT(metadata),
+     .help = "put this into the results; may be repeated"},
+    {"force", NULL, OPTION_BOOLEAN, AT(force),
+     .help = "overwrite files that exist"},
+    {"q quiet", NULL, OPTION_BOOLEAN, AT(quiet),
+     .help = "show the table alone: no progress, no notices"},
+    {"version", NULL, OPTION_BOOLEAN, AT(version),
+     .help = "print the versions of all parts"},
+};
+
+const struct options_spec run_options_spec = {
+    .program = "stoke run",
+    .usage = "[SCENARIO] [options] [-- arguments of the scenario]",
+    .intro = "Put load on an LLM server and measure what it does. SCENARIO is "
+             "a Lua file or the name of a ready one (default: chat); it says "
+             "what is sent, the options say where to and how fast.",
+    .examples =
+        "stoke run -u http://127.0.0.1:8000 -c 16 -d 30s\t"
+        "sixteen users, one request each at a time, for half a minute\n"
+        "stoke run haiku -u host:8000 -R 4 -n 500 -o results.json\t"
+        "500 arrivals at random, four a second, however slow the answers are\n"
+        "stoke run my.lua -P turns=3 -m llama -c 64 --warmup 10s -d 5m\t"
+        "a scenario of your own, with ten seconds to warm up\n"
+        "stoke mock --port 8000\t"
+        "a server to try all this on\n",
+    .footer =
+        "Exit status: 0 done; 1 nothing succeeded, the pre-flight request "
+        "failed for good, or results could not be written; 2 wrong use, "
+        "before any request; 130 interrupted, with results.",
+    .rows = rows,
+    .n = sizeof rows / sizeof rows[0],
+    .max_args = 1,
+};
