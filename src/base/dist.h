@@ -36,7 +36,5 @@ struct dist {
 int dist_parse(struct str s, struct dist *out, const char *where,
                struct err *e);
 double dist_sample(const struct dist *d, struct rng *r);
-/* The expected value. */
-double dist_mean(const struct dist *d);
 
 #endif

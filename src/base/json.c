@@ -60,8 +60,13 @@ static void quoted(struct buf *out, struct str s)
 
 void json_key(struct json_writer *w, const char *key)
 {
+  json_key_str(w, str_of(key));
+}
+
+void json_key_str(struct json_writer *w, struct str key)
+{
   item(w);
-  quoted(w->out, str_of(key));
+  quoted(w->out, key);
   buf_adds(w->out, w->spaced ? ": " : ":");
   w->comma = false;
 }
@@ -142,12 +147,35 @@ static size_t utf8_length(const unsigned char *p, size_t len)
 static void escape_ascii(struct buf *out, unsigned char c)
 {
   static const char short_names[] = "btn\0fr"; /* 8, 9, 10, (11), 12, 13 */
+  static const char hex[] = "0123456789abcdef";
+  char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+  size_t n = 6;
   if (c == '"' || c == '\\')
-    buf_addf(out, "\\%c", c);
+    text[1] = (char)c, n = 2;
   else if (c >= 8 && c <= 13 && c != 11)
-    buf_addf(out, "\\%c", short_names[c - 8]);
-  else
-    buf_addf(out, "\\u%04x", c);
+    text[1] = short_names[c - 8], n = 2;
+  buf_add(out, text, n);
+}
+
+/* How many bytes at p need no second look: printable ASCII but quote and
+ * backslash. Eight at a time; in the last eight the loop finds the place. */
+static size_t plain_run(const unsigned char *p, size_t len)
+{
+  const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+  size_t i = 0;
+  for (; i + 8 <= len; i += 8) {
+    uint64_t x, quote, back;
+    memcpy(&x, p + i, 8);
+    quote = x ^ ones * '"';
+    back = x ^ ones * '\\';
+    /* A byte below n borrows from its high bit when n is taken away. A false
+     * alarm from a neighbour's borrow only ends the run early. */
+    if ((x | (x - ones * 0x20) | (quote - ones) | (back - ones)) & high)
+      break;
+  }
+  while (i < len && p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
+    i++;
+  return i;
 }
 
 size_t json_escape(struct buf *out, struct str s)
@@ -155,12 +183,12 @@ size_t json_escape(struct buf *out, struct str s)
   const unsigned char *p = (const unsigned char *)s.p;
   size_t plain = 0, i = 0, replaced = 0;
   while (i < s.len) {
-    unsigned char c = p[i];
-    size_t n;
-    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
-      i++;
+    unsigned char c;
+    size_t n = plain_run(p + i, s.len - i);
+    i += n;
+    if (n)
       continue;
-    }
+    c = p[i];
     n = c < 0x80 ? 0 : utf8_length(p + i, s.len - i);
     if (n) {
       i += n;

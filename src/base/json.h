@@ -26,6 +26,7 @@ void json_end_object(struct json_writer *w);
 void json_begin_array(struct json_writer *w);
 void json_end_array(struct json_writer *w);
 void json_key(struct json_writer *w, const char *key);
+void json_key_str(struct json_writer *w, struct str key);
 void json_string(struct json_writer *w, struct str s);
 /* The shortest form that reads back as the same double; NaN, Inf -> null. */
 void json_number(struct json_writer *w, double x);

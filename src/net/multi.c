@@ -106,6 +106,7 @@ struct multi *multi_new(struct net *n)
 {
   struct multi *m = mem_new(struct multi);
   m->net = n;
+  list_init(&m->idle);
   m->curl = curl_multi_init();
   ev_timer_init(&m->timer, on_timeout, 0, 0);
   m->timer.data = m;

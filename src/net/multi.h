@@ -1,9 +1,12 @@
 /* multi.h -- one curl multi on libev: its timer and its sockets.
- * libcurl is seen by multi.c, xfer.c, headers.c and verdict.c. */
+ * The libcurl of it is multi.c's business. */
 #ifndef STOKE_NET_MULTI_H
 #define STOKE_NET_MULTI_H
 
 #include <ev.h>
+#include <stdint.h>
+
+#include "base/list.h"
 
 struct net;
 struct sock;
@@ -13,7 +16,11 @@ struct multi {
   struct net *net;
   void *curl; /* CURLM */
   ev_timer timer;
-  unsigned seats; /* exchanges pinned to it */
+  struct list idle; /* exchanges pinned to it that are free */
+  unsigned seats;   /* exchanges pinned to it, */
+  unsigned busy;    /* those of them that are taken, */
+  unsigned open;    /* and sockets: open > busy: one waits to be used */
+  uint64_t recent;  /* when one became free, in net's count of that */
 };
 
 struct multi *multi_new(struct net *n);

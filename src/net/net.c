@@ -145,36 +145,57 @@ static void on_name(struct name *name, void *ud)
 
 /* ---- the pool ---- */
 
-static struct multi *emptiest(struct net *n)
+static struct multi *add_multi(struct net *n)
 {
-  struct multi *best = NULL;
-  for (unsigned i = 0; i < n->n_multis; i++)
-    if (!best || n->multis[i]->seats < best->seats)
-      best = n->multis[i];
-  if (best && best->seats < n->config.per_multi)
-    return best;
   n->multis = mem_resize(n->multis, n->n_multis + 1, sizeof *n->multis);
   return n->multis[n->n_multis++] = multi_new(n);
 }
 
-/* The one used last: its connection is the likeliest to be alive, and the
- * same few connections serve as long as they are enough. */
+/* Where a connection waits to be used: the one used last, which is likeliest
+ * to be alive, so that the same few serve as long as they are enough. */
+static struct multi *with_connection(struct net *n)
+{
+  struct multi *best = NULL;
+  for (unsigned i = 0; i < n->n_multis; i++) {
+    struct multi *m = n->multis[i];
+    if (m->open > m->busy && (!best || m->recent > best->recent))
+      best = m;
+  }
+  return best;
+}
+
+static struct multi *least_busy(struct net *n)
+{
+  struct multi *best = NULL;
+  for (unsigned i = 0; i < n->n_multis; i++)
+    if (!best || n->multis[i]->busy < best->busy)
+      best = n->multis[i];
+  return best && best->busy < n->config.per_multi ? best : add_multi(n);
+}
+
 struct xfer *net_take(struct net *n)
 {
-  if (list_empty(&n->idle)) {
-    n->n_xfers++;
-    return xfer_new(n, emptiest(n));
-  }
-  {
-    struct list *node = n->idle.prev;
-    list_remove(node);
-    return LIST_ENTRY(node, struct xfer, node);
-  }
+  struct multi *m = with_connection(n);
+  struct list *node;
+  if (!m)
+    m = least_busy(n);
+  m->busy++;
+  node = m->idle.prev;
+  if (node == &m->idle)
+    return xfer_new(n, m);
+  list_remove(node);
+  return LIST_ENTRY(node, struct xfer, node);
+}
+
+void net_leave(struct xfer *x)
+{
+  x->multi->busy--;
+  x->multi->recent = ++x->net->leaves;
 }
 
 void net_give(struct xfer *x)
 {
-  list_append(&x->net->idle, &x->node);
+  list_append(&x->multi->idle, &x->node);
 }
 
 static char *own(const char *s)
@@ -210,7 +231,6 @@ struct net *net_new(struct ev_loop *loop, const struct net_config *c)
   curl_global_init(CURL_GLOBAL_DEFAULT);
   n->loop = loop;
   own_config(n, c);
-  list_init(&n->idle);
   list_init(&n->ready);
   list_init(&n->unnamed);
   list_init(&n->running);
@@ -230,9 +250,8 @@ struct net *net_new(struct ev_loop *loop, const struct net_config *c)
   n->kick.data = n->before_sleep.data = n->more.data = n;
   n->no_headers = xfer_headers_new();
   multis = (c->connections + n->config.per_multi - 1) / n->config.per_multi;
-  n->multis = mem_zalloc(multis, sizeof *n->multis);
   while (n->n_multis < multis)
-    n->multis[n->n_multis++] = multi_new(n);
+    add_multi(n);
   return n;
 }
 
@@ -249,13 +268,14 @@ void net_free(struct net *n)
     return;
   n->in_curl = true; /* nothing is scheduled any more */
   openings_free(n);
-  free_all(&n->idle);
   free_all(&n->ready);
   free_all(&n->over);
   free_all(&n->unnamed);
   free_all(&n->running);
-  for (unsigned i = 0; i < n->n_multis; i++)
+  for (unsigned i = 0; i < n->n_multis; i++) {
+    free_all(&n->multis[i]->idle);
     multi_free(n->multis[i]);
+  }
   curl_share_cleanup(n->share);
   targets_deinit(&n->targets);
   names_free(n->names);

@@ -10,7 +10,7 @@
 #include "net/targets.h"
 #include "net/xfer.h"
 
-/* An exchange's life: IDLE in net.idle; READY in net.ready until its turn to
+/* An exchange's life: IDLE in its multi's list; READY in net.ready until its turn to
  * be handed to curl; RUNNING in net.running (or net.unnamed as long as its
  * host's address isn't known); OVER in net.over until `done` was
  * called. */
@@ -62,16 +62,17 @@ struct net {
   struct targets targets;
   void *share; /* CURLSH: what names.c found out */
   struct multi **multis;
-  unsigned n_multis, n_xfers;
+  unsigned n_multis;
   struct net_counts counts;
   struct xfer_headers *no_headers;
 
-  struct list idle, ready, unnamed, running, over, paused, openings;
+  struct list ready, unnamed, running, over, paused, openings;
   ev_check kick;           /* never started: fed by net_schedule */
   ev_prepare before_sleep; /* on while somebody is ready */
   ev_timer more;           /* at once: the next turn of the paused */
   bool flushing, in_curl;
-  uint64_t turn; /* counts calls into curl */
+  uint64_t turn;   /* counts calls into curl */
+  uint64_t leaves; /* counts net_leave */
   unsigned iteration;
   uint64_t spent_ns; /* in starting exchanges, this iteration */
 };
@@ -80,8 +81,11 @@ struct net {
 void net_schedule(struct net *n);
 /* After every call that may have ended exchanges: call their `done`. */
 void net_flush(struct net *n);
-/* A free exchange in the multi that has fewest. */
+/* A free exchange, best where a connection waits to be used. */
 struct xfer *net_take(struct net *n);
+/* It needs its connection no longer, but isn't free yet … */
+void net_leave(struct xfer *x);
+/* … and now it is. */
 void net_give(struct xfer *x);
 
 struct xfer *xfer_new(struct net *n, struct multi *m);

@@ -79,15 +79,18 @@ static curl_socket_t on_open(void *xfer, curlsocktype purpose,
   x->os_errno = fd < 0 ? errno : 0;
   if (fd < 0)
     return CURL_SOCKET_BAD;
+  x->multi->open++;
   rotate_address(x, a);
   if (n->clock == NET_CLOCK_KERNEL)
     rxtime_enable(fd);
   return fd;
 }
 
-static int on_close(void *net, curl_socket_t fd)
+static int on_close(void *multi, curl_socket_t fd)
 {
-  return socks_close(&((struct net *)net)->socks, fd);
+  struct multi *m = multi;
+  m->open--;
+  return socks_close(&m->net->socks, fd);
 }
 
 static uint64_t curl_ns(struct xfer *x, CURLINFO which)
@@ -309,7 +312,7 @@ static void set_up(struct xfer *x)
   curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, on_open);
   curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, x);
   curl_easy_setopt(c, CURLOPT_CLOSESOCKETFUNCTION, on_close);
-  curl_easy_setopt(c, CURLOPT_CLOSESOCKETDATA, n);
+  curl_easy_setopt(c, CURLOPT_CLOSESOCKETDATA, x->multi);
   curl_easy_setopt(c, CURLOPT_PREREQFUNCTION, on_connected);
   curl_easy_setopt(c, CURLOPT_PREREQDATA, x);
   curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
@@ -613,6 +616,7 @@ void xfer_finish(struct xfer *x)
     multi_remove(x->multi, x);
     x->added = false;
   }
+  net_leave(x); /* what `done` starts may have its connection */
   x->ops->done(x, x->ud);
   xfer_headers_unref(x->headers);
   x->headers = NULL;

@@ -47,12 +47,17 @@ void body_boolean(struct body *b, const char *key, bool x);
 void body_json(struct body *b, const char *key, struct str json);
 /* A JSON object to merge in at the end; borrowed until body_finish. */
 void body_extra(struct body *b, struct str object);
+/* Has no effect when the command line says --no-stream. */
 void body_stream(struct body *b, bool stream);
+bool body_streams(const struct body *b);
+/* Has body_extra been called since body_start? */
+bool body_has_extra(const struct body *b);
+/* The same object merged into a body made elsewhere. 0, or -1 when that is
+ * not an object. */
+int body_merge_extra(const struct body *b, struct str whole, struct buf *out);
+/* The command line's model, or "". */
+const char *body_default_model(const struct body *b);
 /* Appends the body. Returns 0, or -1 when `out` would pass its ceiling. */
 int body_finish(struct body *b, struct buf *out);
-
-/* `a` with the members of `b` merged in, both JSON objects. 0, or -1 when
- * one is not an object (out is then unchanged). */
-int body_merge(struct buf *out, struct str a, struct str b);
 
 #endif

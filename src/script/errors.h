@@ -24,6 +24,8 @@ void script_errors_free(struct script_errors *t);
 /* Counts one. True when its place is new: the caller then shows it. */
 bool script_errors_add(struct script_errors *t, const char *hook,
                        const char *message, const char *traceback);
+/* The "my.lua:12" that a message begins with, or {NULL, 0}. */
+struct str script_error_place(struct str message);
 /* All of them, over all threads; compare with --max-script-errors. */
 uint64_t script_errors_total(struct script_errors *t);
 /* The i-th place in order of appearance; false when there are fewer. The

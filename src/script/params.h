@@ -58,4 +58,12 @@ int params_set(struct params *p, const char *const *settings, size_t n,
 void params_write(const struct params *p, struct json_writer *w);
 void params_free(struct params *p);
 
+/* For params_lua.c: one parameter at a time. */
+int param_type_find(struct str name, enum param_type *out);
+/* From text, as -P has it. 0 with p->set, or -1. */
+int param_set(struct param *p, struct str s, const char *folder,
+              const char *where, struct err *e);
+void param_clear_value(struct param *p);
+void param_add_item(struct param *p, struct str item);
+
 #endif

@@ -56,9 +56,10 @@ struct scenario_file {
 
 struct scenario {
   char *name, *version, *description; /* version, description: NULL if unset */
-  char *path;   /* of the entry, as it stands in messages */
-  char *folder; /* absolute, real; NULL when it is built in */
-  char *source; /* the entry's text; all VMs run these bytes */
+  char *path;         /* of the entry, as it stands in messages */
+  char *folder;       /* absolute, real; NULL when it is built in */
+  char *shown_folder; /* the folder as messages show it: ".", "my/agent" */
+  char *source;       /* the entry's text; all VMs run these bytes */
   size_t source_len;
   /* Of the entry when that is all; else of the lines that `sha256sum` prints
    * for all files, sorted by path. */

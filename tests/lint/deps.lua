@@ -19,7 +19,8 @@ local libraries = {
   lua = { "script/" }, lualib = { "script/" }, lauxlib = { "script/" },
   luajit = { "script/" },
   llhttp = { "mock/" },
-  stdatomic = { "core/mailbox" },
+  stdatomic = { "core/mailbox", "script/vm", "script/watchdog" },
+  nettle = { "script/digest" },
 }
 
 local function has_word(list, word)

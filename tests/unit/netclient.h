@@ -77,6 +77,8 @@ static inline void on_done_(struct xfer *x, void *ud)
   r->client->running--;
   if (r->on_done)
     r->on_done(r);
+  if (r->client->running == 0)
+    ev_break(r->client->loop, EVBREAK_ONE); /* it would sleep first */
 }
 
 static const struct xfer_ops result_ops = {on_headers_, on_data_, on_done_};

@@ -1,0 +1,36 @@
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "script/bindings.h"
+
+/* d:sample(rng) -> number  [-0, +1, v]
+ * What stoke.dist("…") and parameters of type "dist" are. */
+
+#define DIST_MT "stoke.dist"
+
+void dist_push(lua_State *L, const struct dist *d)
+{
+  struct dist *copy = lua_newuserdata(L, sizeof *copy);
+  *copy = *d;
+  luaL_getmetatable(L, DIST_MT);
+  lua_setmetatable(L, -2);
+}
+
+static int sample_l(lua_State *L)
+{
+  const struct dist *d = luaL_checkudata(L, 1, DIST_MT);
+  lua_pushnumber(L, dist_sample(d, check_rng(L, 2)));
+  return 1;
+}
+
+void bind_dist(lua_State *L)
+{
+  static const luaL_Reg methods[] = {{"sample", sample_l}, {NULL, NULL}};
+  luaL_newmetatable(L, DIST_MT);
+  lua_newtable(L);
+  luaL_register(L, NULL, methods);
+  lua_setfield(L, -2, "__index");
+  lua_pushliteral(L, DIST_MT);
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 1);
+}

@@ -1,0 +1,190 @@
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "script/bind_json.h"
+#include "script/bindings.h"
+#include "script/files.h"
+#include "script/vm_impl.h"
+
+/* The global `stoke`:
+ * stoke.version, stoke.worker, stoke.workers
+ * stoke.json                     see bind_json.c
+ * stoke.duration(text | number)  -> seconds              [-0, +1, v]
+ * stoke.dist(text | number)      -> distribution         [-0, +1, v]
+ * stoke.read(path)               -> text | nil, err      [-0, +(1|2), m]
+ * stoke.lines(path)              -> list | nil, err      [-0, +(1|2), m]
+ * stoke.stop([reason])           ask the run to end      [-0, +0, m] */
+
+static int duration_l(lua_State *L)
+{
+  struct str s;
+  uint64_t ns;
+  luaL_argcheck(L, lua_isnumber(L, 1) || lua_isstring(L, 1), 1,
+                "a duration is a number of seconds or text such as \"250ms\"");
+  s.p = lua_tolstring(L, 1, &s.len);
+  if (units_duration(s, &ns) < 0)
+    return luaL_error(L,
+                      "'%s' is not a duration; say for example 30s, 1.5m "
+                      "or 250ms",
+                      s.p);
+  lua_pushnumber(L, ns_to_sec(ns));
+  return 1;
+}
+
+static int dist_l(lua_State *L)
+{
+  struct dist d;
+  struct err e = {0};
+  struct str s;
+  char why[256];
+  int status;
+  s.p = luaL_checklstring(L, 1, &s.len);
+  vm_guard(vm_of(L));
+  status = dist_parse(s, &d, "stoke.dist", &e);
+  snprintf(why, sizeof why, "%.*s", STR_ARG(str_trim(str_of(err_text(&e)))));
+  err_free(&e);
+  vm_unguard(vm_of(L));
+  if (status < 0)
+    return luaL_error(L, "%s", why);
+  dist_push(L, &d);
+  return 1;
+}
+
+/* The scenario's folder, and where a path parameter points that the user has
+ * set: what the script itself names as a default opens nothing. */
+static bool may_read(const struct vm *vm, const char *real)
+{
+  const struct scenario *s = vm->scenario;
+  if (s->unsafe || (s->folder && files_inside(real, s->folder)))
+    return true;
+  for (size_t i = 0; i < s->params.len; i++) {
+    const struct param *p = &s->params.list[i];
+    if (p->type == PARAM_PATH && p->given && p->text &&
+        files_inside(real, p->text))
+      return true;
+  }
+  return false;
+}
+
+/* Into the VM's scratch. */
+static int read_file(struct vm *vm, const char *path, char why[128])
+{
+  const struct scenario *s = vm->scenario;
+  char *full, *real;
+  int status = -1;
+  full = path[0] == '/' ? mem_strdup(path)
+                        : files_join(s->folder ? s->folder : ".", path);
+  real = files_real(full);
+  buf_reset(&vm->scratch);
+  if (!real)
+    snprintf(why, 128, "no such file");
+  else if (!may_read(vm, real))
+    snprintf(why, 128,
+             "outside of the scenario's folder, and no path "
+             "parameter of the user's points there");
+  else
+    status = files_read(real, &vm->scratch, why);
+  mem_free(full);
+  mem_free(real);
+  return status;
+}
+
+/* True with the text in the VM's scratch, or nil and the reason pushed. */
+static bool read_argument(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  const char *path = luaL_checkstring(L, 1);
+  char why[128] = "";
+  int status;
+  vm_guard(vm);
+  status = read_file(vm, path, why);
+  vm_unguard(vm);
+  if (status == 0)
+    return true;
+  lua_pushnil(L);
+  lua_pushfstring(L, "%s: %s", path, why);
+  return false;
+}
+
+/* Every input file may begin with a mark of its encoding. */
+static struct str without_bom(struct str s)
+{
+  return str_starts(s, STR("\xef\xbb\xbf")) ? (struct str){s.p + 3, s.len - 3}
+                                            : s;
+}
+
+static int read_l(lua_State *L)
+{
+  struct str text;
+  if (!read_argument(L))
+    return 2;
+  text = buf_str(&vm_of(L)->scratch);
+  lua_pushlstring(L, text.p ? text.p : "", text.len);
+  return 1;
+}
+
+/* Without their ends (LF or CRLF); a last line needs none. */
+static int lines_l(lua_State *L)
+{
+  struct str rest;
+  int n = 0;
+  if (!read_argument(L))
+    return 2;
+  rest = without_bom(buf_str(&vm_of(L)->scratch));
+  lua_newtable(L);
+  while (rest.p && rest.len) {
+    struct str line = str_split(&rest, '\n');
+    if (line.len && line.p[line.len - 1] == '\r')
+      line.len--;
+    lua_pushlstring(L, line.p, line.len);
+    lua_rawseti(L, -2, ++n);
+  }
+  return 1;
+}
+
+static int stop_l(lua_State *L)
+{
+  vm_stop(vm_of(L), luaL_optstring(L, 1, "the scenario stopped the run"));
+  return 0;
+}
+
+void bind_stoke(lua_State *L)
+{
+  static const luaL_Reg functions[] = {
+      {"duration", duration_l}, {"dist", dist_l}, {"read", read_l},
+      {"lines", lines_l},       {"stop", stop_l}, {NULL, NULL},
+  };
+  const struct vm *vm = vm_of(L);
+  lua_newtable(L);
+  luaL_register(L, NULL, functions);
+  lua_pushstring(L, stoke_version);
+  lua_setfield(L, -2, "version");
+  if (vm->workers) {
+    lua_pushinteger(L, (lua_Integer)vm->worker + 1);
+    lua_setfield(L, -2, "worker");
+    lua_pushinteger(L, (lua_Integer)vm->workers);
+    lua_setfield(L, -2, "workers");
+  }
+  bind_json(L);
+  lua_setfield(L, -2, "json");
+}
+
+void bindings_open(lua_State *L)
+{
+  bind_rng(L);
+  bind_dist(L);
+  bind_response(L);
+  bind_stoke(L);
+  vm_push_ref(L, REF_LOADED);
+  lua_getfield(L, -2, "json");
+  lua_setfield(L, -2, "stoke.json");
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "stoke");
+  lua_pop(L, 1);
+  lua_setglobal(L, "stoke");
+}

@@ -1,0 +1,36 @@
+/* bindings.h -- what C provides to scripts, a file per subject.
+ * Each bind_… registers metatables or pushes its table; see the file's top
+ * for the Lua signatures, and lua/types/stoke.d.lua for people. */
+#ifndef STOKE_SCRIPT_BINDINGS_H
+#define STOKE_SCRIPT_BINDINGS_H
+
+#include "base/dist.h"
+#include "base/rng.h"
+#include "script/request.h"
+
+struct lua_State;
+
+/* The global `stoke` and all metatables. [-0, +0, m] */
+void bindings_open(struct lua_State *L);
+
+/* bind_rng.c */
+void bind_rng(struct lua_State *L); /* [-0, +0, m] */
+/* Push a random stream; the pointer lives as long as the userdata. */
+struct rng *rng_push(struct lua_State *L);         /* [-0, +1, m] */
+struct rng *check_rng(struct lua_State *L, int i); /* [-0, +0, v] */
+
+/* bind_dist.c */
+void bind_dist(struct lua_State *L);                       /* [-0, +0, m] */
+void dist_push(struct lua_State *L, const struct dist *d); /* [-0, +1, m] */
+
+/* bind_response.c: a box that shows one response at a time. */
+struct response_box {
+  const struct response *response; /* NULL: gone */
+};
+void bind_response(struct lua_State *L);                 /* [-0, +0, m] */
+struct response_box *response_push(struct lua_State *L); /* [-0, +1, m] */
+
+/* bind_stoke.c */
+void bind_stoke(struct lua_State *L); /* [-0, +1, m] */
+
+#endif

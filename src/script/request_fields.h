@@ -1,0 +1,60 @@
+/* request_fields.h -- one field of a request's table at a time: what its value
+ * may be, and what it does to the body and the request. For
+ * request_table.c, which knows which fields there are. */
+#ifndef STOKE_SCRIPT_REQUEST_FIELDS_H
+#define STOKE_SCRIPT_REQUEST_FIELDS_H
+
+#include "script/vm_impl.h"
+
+struct reader {
+  lua_State *L;
+  struct vm *vm;
+  struct request *out;
+  const char *what; /* "request" */
+  const char *api;  /* whose body is built; NULL: the script's own */
+  uint64_t present; /* 1 << place in `fields` */
+};
+
+struct field;
+
+/* The value is on top of the stack, and stays there. A wrong one raises. */
+typedef void read_field(struct reader *r, const struct field *f);
+
+struct field {
+  const char *name;
+  read_field *read;
+  bool of_body; /* has no place beside a ready body */
+};
+
+/* The value on top, or an error that names the field. */
+struct str check_string(struct reader *r, const struct field *f);
+void check_table(struct reader *r, const struct field *f);
+
+/* request_fields.c */
+read_field read_integer;
+read_field read_number;
+read_field read_boolean;
+read_field read_json;
+read_field read_array;
+read_field read_stop;
+read_field read_max_tokens;
+read_field read_n;
+read_field read_prompt;
+read_field read_messages;
+read_field read_body;
+read_field read_extra;
+read_field read_model;
+read_field read_stream;
+read_field read_timeout;
+read_field read_ttft_timeout;
+read_field read_idle_timeout;
+read_field read_slo;
+read_field read_cancel_after;
+read_field read_prompt_tokens;
+read_field read_keep_body;
+
+/* request_pairs.c */
+read_field read_headers;
+read_field read_tags;
+
+#endif

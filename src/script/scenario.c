@@ -1,0 +1,214 @@
+#include "script/scenario.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/suggest.h"
+#include "script/bind_json.h"
+#include "script/digest.h"
+#include "script/embed.h"
+#include "script/locate.h"
+#include "script/params_lua.h"
+#include "script/vm_impl.h"
+
+/* ---- the table that the script returned ---- */
+
+struct examination {
+  struct scenario *s;
+  struct err *e;
+};
+
+/* suggest(name, names) -> text  [-0, +1, m] */
+static int suggest_l(lua_State *L)
+{
+  struct suggest near = {.typed = str_of(luaL_checkstring(L, 1))};
+  struct buf *text = &vm_of(L)->scratch;
+  for (size_t i = 1; i <= lua_objlen(L, 2); i++) {
+    lua_rawgeti(L, 2, (int)i);
+    /* Borrowed from the list, which keeps them alive. */
+    if (lua_type(L, -1) == LUA_TSTRING)
+      suggest_consider(&near, str_of(lua_tostring(L, -1)));
+    lua_pop(L, 1);
+  }
+  buf_reset(text);
+  suggest_print(&near, "", text);
+  lua_pushlstring(L, text->p ? text->p : "", text->len);
+  return 1;
+}
+
+/* Leaves the plain part on the stack. */
+static void check_table(lua_State *L, const struct examination *x)
+{
+  const struct embedded *code = embed_find("lua/stoke/scenario.lua");
+  if (luaL_loadbufferx(L, code->source, code->len, "=lua/stoke/scenario.lua",
+                       "t") != 0)
+    lua_error(L);
+  lua_call(L, 0, 1);
+  vm_push_ref(L, REF_SCENARIO);
+  lua_pushcfunction(L, suggest_l);
+  lua_call(L, 2, 2);
+  for (size_t i = 1; i <= lua_objlen(L, -2); i++) {
+    lua_rawgeti(L, -2, (int)i);
+    err_add(x->e, "%s: %s", x->s->path, lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_remove(L, -2);
+}
+
+/* The plain part is on top. */
+static void take_text(lua_State *L, const char *name, char **out)
+{
+  lua_getfield(L, -1, name);
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    mem_free(*out);
+    *out = mem_strdup(lua_tostring(L, -1));
+  }
+  lua_pop(L, 1);
+}
+
+static json_value *take_plain(lua_State *L, const char *name)
+{
+  struct buf *text = &vm_of(L)->scratch;
+  json_value *v = NULL;
+  char why[256];
+  lua_getfield(L, -1, name);
+  if (lua_istable(L, -1)) {
+    buf_reset(text);
+    if (json_write(L, -1, text, false, name, why) < 0)
+      luaL_error(L, "%s", why);
+    v = json_parse(buf_str(text), NULL);
+  }
+  lua_pop(L, 1);
+  return v;
+}
+
+static bool is_function(lua_State *L, const char *table, const char *name)
+{
+  bool is = false;
+  int top = lua_gettop(L);
+  vm_push_ref(L, REF_SCENARIO);
+  if (*table)
+    lua_getfield(L, -1, table);
+  if (lua_istable(L, -1)) {
+    lua_getfield(L, -1, name);
+    is = lua_isfunction(L, -1);
+  }
+  lua_settop(L, top);
+  return is;
+}
+
+static int examine(lua_State *L)
+{
+  const struct examination *x = vm_ud(L);
+  struct scenario *s = x->s;
+  check_table(L, x);
+#define X(ENUM, name, table)                                                   \
+  if (is_function(L, table, name))                                             \
+    s->hooks |= 1u << HOOK_##ENUM;
+  HOOK_LIST(X)
+#undef X
+  take_text(L, "name", &s->name);
+  take_text(L, "version", &s->version);
+  take_text(L, "description", &s->description);
+  s->load = take_plain(L, "load");
+  s->metrics = take_plain(L, "metrics");
+  s->thresholds = take_plain(L, "thresholds");
+  vm_push_ref(L, REF_SCENARIO);
+  lua_getfield(L, -1, "params");
+  if (lua_istable(L, -1))
+    params_read(L, -1, &s->params, s->folder, s->path, x->e);
+  return 0;
+}
+
+/* ---- its files ---- */
+
+static int by_path(const void *a, const void *b)
+{
+  return strcmp(((const struct scenario_file *)a)->path,
+                ((const struct scenario_file *)b)->path);
+}
+
+/* The entry, then what it loaded. */
+static void take_files(struct scenario *s, struct vm *vm)
+{
+  struct str source = {s->source, s->source_len};
+  struct buf lines = {0};
+  s->n_files = vm->n_files + 1;
+  s->files = mem_zalloc(s->n_files, sizeof *s->files);
+  digest_sha256(source, s->sha256);
+  s->files[0].path = mem_strdup(s->path);
+  s->files[0].sha256 = mem_strdup(s->sha256);
+  for (size_t i = 0; i < vm->n_files; i++)
+    s->files[i + 1] = vm->files[i];
+  vm->n_files = 0;
+  if (s->n_files == 1)
+    return;
+  qsort(s->files + 1, s->n_files - 1, sizeof *s->files, by_path);
+  for (size_t i = 0; i < s->n_files; i++)
+    buf_addf(&lines, "%s  %s\n", s->files[i].sha256, s->files[i].path);
+  digest_sha256(buf_str(&lines), s->sha256);
+  buf_free(&lines);
+}
+
+/* ---- life ---- */
+
+static void read_script(struct scenario *s, struct err *e)
+{
+  struct vm *vm = vm_bare(s, NULL);
+  struct examination x = {s, e};
+  if (vm_load(vm, e) == 0) {
+    if (vm_protected(vm, examine, &x) != 0)
+      err_add(e, "%s", vm_error(vm));
+    take_files(s, vm);
+  }
+  vm_free(vm);
+}
+
+struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
+{
+  struct scenario *s = mem_new(struct scenario);
+  unsigned before = e->count;
+  s->seed = o->seed;
+  s->memory = o->memory;
+  s->unsafe = o->unsafe;
+  s->n_args = o->n_args;
+  s->args = mem_zalloc(o->n_args, sizeof *s->args);
+  for (size_t i = 0; i < o->n_args; i++)
+    s->args[i] = mem_strdup(o->args[i]);
+  if (locate(o->name ? o->name : "chat", s, e) == 0) {
+    read_script(s, e);
+    if (s->files)
+      params_set(&s->params, o->params, o->n_params, s->folder, s->path, e);
+  }
+  if (e->count != before) {
+    scenario_free(s);
+    return NULL;
+  }
+  return s;
+}
+
+void scenario_free(struct scenario *s)
+{
+  if (!s)
+    return;
+  for (size_t i = 0; i < s->n_files; i++) {
+    mem_free(s->files[i].path);
+    mem_free(s->files[i].sha256);
+  }
+  for (size_t i = 0; i < s->n_args; i++)
+    mem_free(s->args[i]);
+  mem_free(s->args);
+  mem_free(s->files);
+  params_free(&s->params);
+  json_free(s->load);
+  json_free(s->metrics);
+  json_free(s->thresholds);
+  mem_free(s->name);
+  mem_free(s->version);
+  mem_free(s->description);
+  mem_free(s->path);
+  mem_free(s->folder);
+  mem_free(s->shown_folder);
+  mem_free(s->source);
+  mem_free(s);
+}

@@ -1,0 +1,130 @@
+/* vm_impl.h -- the inside of a VM, for the few files that make one up:
+ * vm.c, vm_hooks.c, watchdog.c, sandbox.c, modules.c and the bindings. */
+#ifndef STOKE_SCRIPT_VM_IMPL_H
+#define STOKE_SCRIPT_VM_IMPL_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "base/rng.h"
+#include "script/vm.h"
+
+/* What vm.c keeps in the registry. */
+enum vm_ref {
+  REF_SCENARIO, /* the table that the script returned */
+  REF_CTX,      /* what request(ctx) gets */
+  REF_RUN,      /* what setup(run) and teardown(run) get */
+  REF_PARAMS,
+  REF_ARGS,
+  REF_DATA,     /* setup's result */
+  REF_LOADED,   /* modules by name */
+  REF_FIELDS,   /* request table: field name -> number; request_table.c */
+  REF_ARRAY,    /* metatable of JSON arrays */
+  REF_RESPONSE, /* the one response userdata */
+  REF_COUNT
+};
+
+struct vm {
+  lua_State *L; /* its stack: 1 traceback handler, 2 trampoline */
+  const struct scenario *scenario;
+  struct script_errors *errors; /* NULL while the scenario is opened */
+  struct body *body;
+  struct buf scratch, extra; /* JSON and other text on its way */
+  int64_t max_tokens;        /* of the command line, or -1 */
+  const char *endpoint;      /* of a request that names none, or NULL */
+  const char *stage;         /* that ctx shows */
+  unsigned worker, workers;
+  bool main, quiet; /* quiet: print says nothing */
+  uint64_t t0_ns;
+
+  /* protected calls */
+  lua_CFunction fn;
+  void *ud;
+  enum hook hook;              /* what is running */
+  const char *doing;           /* in words, when no hook runs: "loading" */
+  char places[HOOK_COUNT][80]; /* where each hook is defined: "my.lua:12" */
+  int refs[REF_COUNT], hooks[HOOK_COUNT];
+  bool dead;
+  struct buf error, traceback;
+  struct buf stop; /* reason; empty: none */
+
+  /* random numbers: `rng` is where math.random draws from */
+  struct rng *rng, *request_rng, *run_rng, own_rng;
+
+  /* time and memory */
+  unsigned depth; /* of vm_enter */
+  struct vm_stats stats;
+  lua_Alloc allocator; /* LuaJIT's own */
+  void *allocator_ud;
+  size_t memory, memory_max, memory_peak;
+  size_t gc_base; /* heap after the last complete collection */
+
+  /* The script's own files, in the order in which they were loaded. */
+  struct scenario_file *files;
+  size_t n_files;
+
+  /* ---- shared with the watchdog and its signal handler ---- */
+  struct watchdog *watchdog; /* or NULL */
+  uint64_t hang_ns;          /* its limit */
+  struct vm *next_watched;
+  _Atomic pthread_t thread;      /* that is in Lua */
+  _Atomic uint64_t entered_ns;   /* 0: not in Lua */
+  _Atomic uint64_t limit_ns;     /* of this call */
+  sigjmp_buf *escape;            /* where the last resort jumps to */
+  volatile sig_atomic_t guard;   /* > 0: in malloc or holding a lock */
+  volatile sig_atomic_t alarmed; /* the hook is set */
+};
+
+/* Where the two functions are on the stack of vm->L. */
+enum { VM_TRACEBACK = 1, VM_TRAMPOLINE = 2 };
+
+/* A VM with the sandbox and the modules, before any script. Never fails. */
+struct vm *vm_bare(const struct scenario *s, const struct vm_config *c);
+/* Run the script's source. 0 with its table in REF_SCENARIO, or -1. */
+int vm_load(struct vm *vm, struct err *e);
+/* Protected, without accounting and watchdog; returns lua_pcall's code, and
+ * the error's words in vm->error. */
+int vm_protected(struct vm *vm, lua_CFunction fn, void *ud);
+
+void vm_set_ref(lua_State *L, enum vm_ref ref);  /* [-1, +0, m] */
+void vm_push_ref(lua_State *L, enum vm_ref ref); /* [-0, +1, -] */
+void *vm_allocate(void *ud, void *p, size_t old, size_t size);
+int vm_trampoline(lua_State *L);
+
+/* vm_error.c */
+int vm_on_error(lua_State *L); /* the message handler: [-1, +1, e] */
+/* The error of a call that ended with `status`, its message on top of `L`, as
+ * one text that begins with a place. */
+void vm_keep_error(struct vm *vm, lua_State *L, int status);
+void vm_keep_traceback(struct vm *vm, const char *text);
+/* Count it; the first of a place is shown at once. */
+void vm_report_error(struct vm *vm);
+const char *vm_place(const struct vm *vm); /* "my.lua:12" */
+const char *vm_doing(const struct vm *vm); /* "request", "loading" */
+/* Raise an error that points at the running hook's definition. */
+int vm_hook_error(lua_State *L, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Ask for the end of the run; the first reason stays. */
+void vm_stop(struct vm *vm, const char *reason);
+
+/* Around code that allocates or locks and cannot raise: the watchdog's last
+ * resort waits for its end. */
+static inline void vm_guard(struct vm *vm)
+{
+  vm->guard++;
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void vm_unguard(struct vm *vm)
+{
+  atomic_signal_fence(memory_order_seq_cst);
+  vm->guard--;
+}
+
+#endif
