@@ -44,8 +44,7 @@ LUA    := $(sort $(shell find lua scenarios -name '*.lua' 2>/dev/null))
 LUA    := $(filter-out lua/types/%,$(LUA))
 # The HTTP parser of the mock: C sources in a Debian package, no library.
 LLHTTP := $(patsubst %,$(B)/llhttp/%.o,api http llhttp)
-OBJ    := $(LIB:%.c=$(B)/%.o) $(B)/version.o $(LLHTTP) \
-  $(if $(wildcard src/script/embed.lua),$(B)/lua_modules.o)
+OBJ    := $(LIB:%.c=$(B)/%.o) $(B)/lua_modules.o $(B)/version.o $(LLHTTP)
 TESTS  := $(patsubst tests/unit/%.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 
 all: $(B)/stoke                       ## build the program (the default)

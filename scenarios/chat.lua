@@ -5,7 +5,7 @@ return {
   description = "One chat completion a request, prompts drawn at random",
   params = {
     file = { type = "path", help = 'prompts: one a line, or .jsonl with "prompt" in each' },
-    max_tokens = { default = 128, type = "integer", min = 1, help = "length of an answer, at most" },
+    max_tokens = { default = 128, type = "integer", min = 1, help = "tokens an answer, at most" },
   },
 
   -- Once, before any load. What it returns is ctx.data on every thread.

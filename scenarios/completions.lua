@@ -4,7 +4,7 @@ return {
   params = {
     file = { type = "path", help = 'prompts: one a line, or .jsonl with "prompt" in each' },
     words = { default = "200", type = "dist", help = "length of a prompt without a file" },
-    max_tokens = { default = 128, type = "integer", min = 1, help = "length of an answer, at most" },
+    max_tokens = { default = 128, type = "integer", min = 1, help = "tokens an answer, at most" },
     ignore_eos = { default = false, help = "always generate max_tokens (vLLM and others)" },
   },
 
