@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "stats/slo.h"
 
 enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA };
 
@@ -27,11 +28,13 @@ struct load {
 struct config {
   /* target */
   char *base_url; /* normalised: scheme://host:port[/prefix], no /v1 */
-  char *query; /* to append to every URL: "" or "?api-version=2" */
+  char *query;    /* to append to every URL: "" or "?api-version=2" */
+  char *proxy;    /* "" none, NULL: environment; loopback never */
   char *model;
-  char *api_key;      /* never shown */
-  char *endpoint;     /* "chat", "completions" or "/path" */
-  struct buf headers; /* "Name: value\n" lines from -H */
+  char *api_key;           /* never shown */
+  char *endpoint;          /* "chat", "completions" or "/path" */
+  struct buf headers;      /* "Name: value\n" lines from -H */
+  char *request_id_prefix; /* x-request-id: prefix + id; NULL: none sent */
   bool insecure;
   char *cacert;
   bool stream;
@@ -45,6 +48,18 @@ struct config {
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns, connect_timeout_ns;
   size_t lua_memory;
   uint64_t max_script_errors;
+  struct slo slo; /* zeroed: none */
 };
+
+struct body_defaults;
+struct net_config;
+struct xfer_headers;
+/* What the configuration says about all request bodies; strings borrowed. */
+struct body_defaults config_body(const struct config *c);
+/* The same about connections; `connections` is left to the caller. */
+struct net_config config_net(const struct config *c);
+/* The header lines of all requests: ours, the key, then -H's on top. Problems
+ * are added to *e. The caller's; one set per thread. */
+struct xfer_headers *config_headers(const struct config *c, struct err *e);
 
 #endif

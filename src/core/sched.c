@@ -1,6 +1,7 @@
 #include "core/sched.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/mem.h"
 
@@ -13,7 +14,9 @@ void sched_init(struct sched *s, const struct load *load, uint64_t seed,
                 unsigned worker, unsigned workers, uint64_t t0_ns)
 {
   *s = (struct sched){
-      .open = load->request_rate > 0,
+      /* An endless burst is a closed loop: a slot that is free is due. */
+      .open = isinf(load->request_rate) ? load->num_requests > 0
+                                        : load->request_rate > 0,
       .worker = worker,
       .workers = workers,
       .slots = sched_share(load->max_concurrency, worker, workers),
@@ -135,6 +138,20 @@ void sched_ended(struct sched *s, uint64_t now_ns)
     return;
   s->freed_ns[(s->freed_head + s->freed_count) % s->slots] = now_ns;
   s->freed_count++;
+}
+
+bool sched_unsent(struct sched *s, uint64_t now_ns, uint64_t *due_ns)
+{
+  if (!s->open || isinf(s->arrival.rate) || exhausted(s))
+    return false;
+  if (!s->drawn)
+    draw(s);
+  *due_ns = s->t0_ns + s->offset_ns;
+  if (*due_ns > now_ns || (s->end_ns && *due_ns >= s->end_ns))
+    return false;
+  s->drawn = false;
+  s->index++;
+  return true;
 }
 
 void sched_stop(struct sched *s)

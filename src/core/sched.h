@@ -49,6 +49,10 @@ enum sched_verdict sched_next(struct sched *s, uint64_t now_ns,
                               struct sched_item *item, uint64_t *wake_ns);
 /* An item that was started has ended. */
 void sched_ended(struct sched *s, uint64_t now_ns);
+/* When sending ends early: the next item of the timetable that was due before
+ * `now_ns` (and before the end) and now never starts. False: no more. Only a
+ * finite rate has a timetable. */
+bool sched_unsent(struct sched *s, uint64_t now_ns, uint64_t *due_ns);
 /* No new items from now on. */
 void sched_stop(struct sched *s);
 /* Worker w's share of `total` slots. */

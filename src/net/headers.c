@@ -50,6 +50,11 @@ static struct curl_slist *find(const struct xfer_headers *h, struct str name)
   return NULL;
 }
 
+bool xfer_headers_has(const struct xfer_headers *h, struct str name)
+{
+  return find(h, name) != NULL;
+}
+
 static void grow(struct xfer_headers *h)
 {
   if (h->n < h->cap)

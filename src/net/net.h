@@ -17,6 +17,8 @@
 enum xfer_state { XFER_IDLE, XFER_READY, XFER_RUNNING, XFER_OVER };
 
 /* An exchange, its easy handle and its seat in a multi, reused for ever. */
+struct curl_slist;
+
 struct xfer {
   struct list node; /* in the list that belongs to the state */
   struct list pause_node;
@@ -29,6 +31,8 @@ struct xfer {
   const struct xfer_ops *ops;
   void *ud;
   struct xfer_headers *headers;
+  struct curl_slist *id; /* the x-request-id line, in front of `headers` */
+  char id_line[112];
   struct str body;
   struct target *target; /* what the handle is set to */
   bool keep_headers, own_connection;

@@ -337,7 +337,20 @@ static void set_request(struct xfer *x, const char *method)
                    post || head || (strcmp(method, "GET") == 0 && !x->body.len)
                        ? NULL
                        : method);
-  curl_easy_setopt(c, CURLOPT_HTTPHEADER, xfer_headers_list(x->headers));
+}
+
+/* The shared list as it is, or with a line of this exchange in front of it. */
+static void set_headers(struct xfer *x, const char *request_id)
+{
+  struct curl_slist *list = xfer_headers_list(x->headers);
+  if (request_id && !xfer_headers_has(x->headers, STR("x-request-id"))) {
+    snprintf(x->id_line, sizeof x->id_line, "x-request-id: %s", request_id);
+    if (!x->id)
+      x->id = mem_new(struct curl_slist);
+    *x->id = (struct curl_slist){.data = x->id_line, .next = list};
+    list = x->id;
+  }
+  curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, list);
 }
 
 /* ---- deadlines ---- */
@@ -449,6 +462,7 @@ void xfer_free(struct xfer *x)
     multi_remove(x->multi, x);
   curl_easy_cleanup(x->easy);
   xfer_headers_unref(x->headers);
+  mem_free(x->id);
   target_unref(x->target);
   buf_free(&x->header_lines);
   mem_free(x);
@@ -469,6 +483,7 @@ void xfer_prepare(struct xfer *x, const struct xfer_request *r,
   x->total_ns = r->total_ns;
   set_target(x, r->url);
   set_request(x, r->method);
+  set_headers(x, r->request_id);
 }
 
 struct xfer *xfer_start(struct net *n, const struct xfer_request *r,

@@ -80,6 +80,8 @@ struct xfer_request {
   const char *method;           /* "POST", "GET"; borrowed for the call */
   const char *url;              /* copied */
   struct xfer_headers *headers; /* referenced until done; may be NULL */
+  const char *request_id;       /* x-request-id, unless `headers` has one;
+                                 * copied; NULL: none */
   struct str body;              /* borrowed until done has returned */
   bool keep_headers;            /* collect the response's header lines */
   bool own_connection; /* never reuse, never keep (for tests and checks) */

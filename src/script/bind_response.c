@@ -24,6 +24,102 @@ struct response_box *response_push(lua_State *L)
   return box;
 }
 
+/* A response that outlives its exchange, in one block: what it points to
+ * follows it. */
+struct owned_response {
+  struct response_box box;
+  struct response response;
+  struct record record;
+  struct wire_result wire;
+  char bytes[];
+};
+
+static size_t text_size(const char *s)
+{
+  return s ? strlen(s) + 1 : 0;
+}
+
+static size_t owned_size(const struct response *r)
+{
+  const struct wire_result *w = r->wire;
+  size_t n = sizeof(struct owned_response) + r->headers.len +
+             text_size(r->error_type) + text_size(r->record->message) +
+             text_size(r->record->content_type) + text_size(r->record->tags);
+  if (!w)
+    return n;
+  n += w->text.len + w->reasoning.len + w->body.len;
+  n += w->n_tool_calls * sizeof *w->tool_calls + _Alignof(max_align_t);
+  for (size_t i = 0; i < w->n_tool_calls; i++)
+    n += w->tool_calls[i].id.len + w->tool_calls[i].name.len +
+         w->tool_calls[i].arguments.len;
+  return n;
+}
+
+static struct str keep(char **to, struct str s)
+{
+  struct str kept = {*to, s.len};
+  if (s.len)
+    memcpy(*to, s.p, s.len);
+  *to += s.len;
+  return kept;
+}
+
+static const char *keep_text(char **to, const char *s)
+{
+  return s ? keep(to, (struct str){s, strlen(s) + 1}).p : NULL;
+}
+
+static void keep_buf(char **to, struct buf *b)
+{
+  struct str s = keep(to, buf_str(b));
+  *b = (struct buf){.p = (char *)s.p, .len = s.len};
+}
+
+/* First of all, for their alignment. */
+static void keep_calls(char **to, struct wire_result *w)
+{
+  size_t pad = (size_t) - (uintptr_t)*to % _Alignof(max_align_t);
+  struct wire_tool_call *calls = (void *)(*to + pad);
+  size_t bytes = w->n_tool_calls * sizeof *calls;
+  memcpy(calls, w->tool_calls, bytes);
+  *to += pad + bytes;
+  for (size_t i = 0; i < w->n_tool_calls; i++) {
+    keep_buf(to, &calls[i].id);
+    keep_buf(to, &calls[i].name);
+    keep_buf(to, &calls[i].arguments);
+  }
+  w->tool_calls = calls;
+}
+
+void response_push_copy(lua_State *L, const struct response *r)
+{
+  struct owned_response *o = lua_newuserdata(L, owned_size(r));
+  char *to = o->bytes;
+  o->response = *r;
+  o->record = *r->record;
+  o->record.events = NULL;
+  o->record.n_events = 0;
+  if (r->wire) {
+    o->wire = *r->wire;
+    if (o->wire.n_tool_calls)
+      keep_calls(&to, &o->wire);
+    o->wire.text = keep(&to, r->wire->text);
+    o->wire.reasoning = keep(&to, r->wire->reasoning);
+    if (r->wire->body.p)
+      o->wire.body = keep(&to, r->wire->body);
+    o->response.wire = &o->wire;
+  }
+  o->response.headers = keep(&to, r->headers);
+  o->response.error_type = keep_text(&to, r->error_type);
+  o->record.message = keep_text(&to, r->record->message);
+  o->record.content_type = keep_text(&to, r->record->content_type);
+  o->record.tags = keep_text(&to, r->record->tags);
+  o->response.record = &o->record;
+  o->box.response = &o->response;
+  luaL_getmetatable(L, RESPONSE_MT);
+  lua_setmetatable(L, -2);
+}
+
 static const struct response *check_response(lua_State *L, int i)
 {
   const struct response_box *box = luaL_checkudata(L, i, RESPONSE_MT);

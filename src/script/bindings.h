@@ -29,6 +29,12 @@ struct response_box {
 };
 void bind_response(struct lua_State *L);                 /* [-0, +0, m] */
 struct response_box *response_push(struct lua_State *L); /* [-0, +1, m] */
+/* One that stays: a copy of *r, for as long as Lua holds it. */
+void response_push_copy(struct lua_State *L,
+                        const struct response *r); /* [-0, +1, m] */
+
+/* bind_session.c */
+void bind_session(struct lua_State *L); /* [-0, +0, m] */
 
 /* bind_stoke.c */
 void bind_stoke(struct lua_State *L); /* [-0, +1, m] */

@@ -50,6 +50,11 @@ lua_State *vm_state(struct vm *vm)
   return vm->L;
 }
 
+uint64_t vm_seed(const struct vm *vm)
+{
+  return vm->scenario->seed;
+}
+
 /* ---- the end ---- */
 
 void vm_stop(struct vm *vm, const char *reason)

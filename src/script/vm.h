@@ -106,6 +106,8 @@ struct lua_State;
 struct rng;
 
 struct lua_State *vm_state(struct vm *vm);
+/* The run's seed. */
+uint64_t vm_seed(const struct vm *vm);
 /* The VM that a state, or any of its coroutines, belongs to. */
 struct vm *vm_of(struct lua_State *L);
 /* Run fn(L) protected, with traceback and time accounting; fn finds `ud` by

@@ -1,5 +1,7 @@
 #include "stats/metrics.h"
 
+#include <assert.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -254,6 +256,12 @@ static void add_never_sent(struct metrics *m, const struct record *r)
   copy.sent_ns = copy.done_ns = at ? at : m->config.epoch_ns;
   copy.due_ns = copy.sent_ns;
   add_measured(m, &copy);
+}
+
+void metrics_set_epoch(struct metrics *m, uint64_t epoch_ns)
+{
+  assert(metrics_count(m) == 0);
+  m->config.epoch_ns = m->series.epoch_ns = epoch_ns;
 }
 
 void metrics_add(struct metrics *m, const struct record *r)

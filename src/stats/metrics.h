@@ -30,6 +30,10 @@ struct metrics_config {
 struct metrics *metrics_new(const struct metrics_config *c);
 void metrics_free(struct metrics *m);
 
+/* Moves time zero: when the measured phase begins, which a warm-up delays.
+ * Only while no measured record is in. */
+void metrics_set_epoch(struct metrics *m, uint64_t epoch_ns);
+
 /* One request has ended, in whatever way. Warm-up records are counted apart
  * and enter no figure. A record of the measured phase enters the figures
  * whenever it ended: during the drain too. */

@@ -3,7 +3,7 @@
 
 -- Calls and names that only some files may have: pattern, where, why.
 local reserved = {
-  { "ev_now%f[%W]", { "tests/" }, "the loop's time is not the byte's: clock_ns()" },
+  { "ev_now%f[^%w_]", { "tests/" }, "the loop's time is not the byte's: clock_ns()" },
   { "ev_default_loop", {}, "every loop has an owner" },
   { "EV_DEFAULT", {}, "every loop has an owner" },
   { "%f[%w_]ev_run%f[%W]",

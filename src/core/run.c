@@ -1,0 +1,380 @@
+#include "core/run.h"
+
+#include <ev.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/worker.h"
+#include "script/scenario.h"
+#include "script/vm.h"
+#include "script/watchdog.h"
+
+/* From the order to the common time zero: every worker must have heard of it
+ * before. */
+#define LEAD_NS (5 * NS_PER_MS)
+/* What an interrupted run still waits for answers. */
+#define BRIEF_NS (3 * NS_PER_SEC)
+#define TICK_S   0.25
+#define TICKS    5 /* samples kept for the rates: one second */
+
+enum state { STARTING, WARMUP, MEASURE, ENDED };
+
+struct sample {
+  uint64_t at_ns, done, tokens;
+};
+
+struct run {
+  const struct config *config;
+  const struct scenario *scenario;
+  const struct run_callbacks *cb;
+  struct run_result *out;
+  struct err *e;
+
+  struct ev_loop *loop;
+  ev_signal on_int, on_term;
+  ev_timer tick;
+
+  struct worker **workers;
+  struct progress *progress; /* the latest of each worker */
+  unsigned n, ready, sent, over;
+  enum state state;
+  bool failed, stopping, exhausted, out_of_time;
+  uint64_t t0_ns;
+  struct sample samples[TICKS];
+  unsigned n_samples;
+};
+
+const char *stop_reason_name(enum stop_reason r)
+{
+  static const char *const names[] = {"requests", "duration", "exhausted",
+                                      "interrupted", "script"};
+  return names[r];
+}
+
+/* ---- phases ---- */
+
+static bool has_warmup(const struct config *c)
+{
+  return c->load.warmup_requests || c->load.warmup_ns;
+}
+
+static void start_phase(struct run *r, enum state state)
+{
+  enum phase phase = state == WARMUP ? PHASE_WARMUP : PHASE_MEASURE;
+  r->state = state;
+  r->sent = r->over = 0;
+  r->t0_ns = clock_ns() + LEAD_NS;
+  if (!r->out->began_ns)
+    r->out->began_ns = r->t0_ns;
+  r->out->epoch_ns = r->t0_ns;
+  r->out->epoch_wall_ns = clock_wall_ns() + LEAD_NS;
+  for (unsigned i = 0; i < r->n; i++)
+    worker_go(r->workers[i], phase, r->t0_ns);
+}
+
+static void finish(struct run *r)
+{
+  r->state = ENDED;
+  ev_break(r->loop, EVBREAK_ALL);
+}
+
+static void all_ready(struct run *r)
+{
+  if (r->failed || r->stopping)
+    finish(r);
+  else
+    start_phase(r, has_warmup(r->config) ? WARMUP : MEASURE);
+}
+
+static void phase_over(struct run *r)
+{
+  if (r->state == WARMUP && !r->stopping)
+    start_phase(r, MEASURE);
+  else
+    finish(r);
+}
+
+static void stop_sending(struct run *r, enum stop_reason why,
+                         const char *detail, uint64_t grace_ns)
+{
+  if (!r->stopping) {
+    r->stopping = true;
+    r->out->stop_reason = why;
+    snprintf(r->out->stop_detail, sizeof r->out->stop_detail, "%s", detail);
+  }
+  if (r->state == WARMUP || r->state == MEASURE)
+    for (unsigned i = 0; i < r->n; i++)
+      worker_stop(r->workers[i], grace_ns);
+}
+
+/* ---- what workers tell ---- */
+
+static void keep_error(char **kept, char **text)
+{
+  if (*kept)
+    return;
+  *kept = *text;
+  *text = NULL;
+}
+
+static void on_report(struct worker *w, const struct worker_report *report,
+                      void *ud)
+{
+  struct run *r = ud;
+  char *text = report->text;
+  switch (report->event) {
+  case WORKER_FAILED:
+    r->failed = true;
+    if (!r->e->count)
+      err_add(r->e, "%.*s", STR_ARG(str_trim(str_of(text ? text : ""))));
+    if (++r->ready == r->n)
+      all_ready(r);
+    break;
+  case WORKER_READY:
+    if (text)
+      keep_error(&r->out->preconnect_error, &text);
+    if (++r->ready == r->n)
+      all_ready(r);
+    break;
+  case WORKER_EXHAUSTED: r->exhausted = true; break;
+  case WORKER_STOP:
+    stop_sending(r, STOP_SCRIPT, text ? text : "", r->config->load.drain_ns);
+    break;
+  case WORKER_SENT:
+    r->out_of_time = r->config->load.duration_ns &&
+                     clock_ns() >= r->t0_ns + r->config->load.duration_ns;
+    r->sent++;
+    break;
+  case WORKER_PHASE_OVER:
+    if (++r->over == r->n)
+      phase_over(r);
+    break;
+  case WORKER_PROGRESS:
+    for (unsigned i = 0; i < r->n; i++)
+      if (r->workers[i] == w)
+        r->progress[i] = *report->progress;
+    break;
+  }
+  mem_free(text);
+  mem_free(report->progress);
+}
+
+/* ---- signals and the clock ---- */
+
+static void on_signal(EV_P_ ev_signal *s, int revents)
+{
+  struct run *r = s->data;
+  uint64_t drain = r->config->load.drain_ns;
+  (void)loop, (void)revents;
+  if (r->out->signal) {
+    r->out->cut = true;
+    stop_sending(r, STOP_INTERRUPTED, "", 0);
+    return;
+  }
+  r->out->signal = s->signum;
+  stop_sending(r, STOP_INTERRUPTED, s->signum == SIGINT ? "SIGINT" : "SIGTERM",
+               drain < BRIEF_NS ? drain : BRIEF_NS);
+}
+
+static uint64_t ended_requests(const struct progress *p)
+{
+  return p->done + p->failed + p->cancelled;
+}
+
+/* Rates over the samples of the last second. */
+static void rates(struct run *r, const struct progress *sum,
+                  struct run_progress *p)
+{
+  struct sample now = {clock_ns(), ended_requests(sum), sum->tokens};
+  const struct sample *first = &r->samples[0];
+  double s = r->n_samples ? ns_to_sec(now.at_ns - first->at_ns) : 0;
+  if (s > 0 && now.done >= first->done && now.tokens >= first->tokens) {
+    p->request_rate = (double)(now.done - first->done) / s;
+    p->token_rate = (double)(now.tokens - first->tokens) / s;
+  }
+  if (r->n_samples == TICKS) {
+    memmove(r->samples, r->samples + 1, (TICKS - 1) * sizeof *r->samples);
+    r->n_samples--;
+  }
+  r->samples[r->n_samples++] = now;
+}
+
+static void on_tick(EV_P_ ev_timer *t, int revents)
+{
+  struct run *r = t->data;
+  struct progress sum = {0};
+  struct run_progress p = {.warmup = r->state == WARMUP,
+                           .draining = r->sent == r->n,
+                           .progress = &sum};
+  (void)loop, (void)revents;
+  if (r->state != WARMUP && r->state != MEASURE)
+    return;
+  for (unsigned i = 0; i < r->n; i++) {
+    progress_merge(&sum, &r->progress[i]);
+    worker_poll(r->workers[i]);
+  }
+  p.elapsed_ns = ns_since(r->t0_ns, clock_ns());
+  rates(r, &sum, &p);
+  if (r->cb->progress)
+    r->cb->progress(&p, r->cb->ud);
+}
+
+static void watch(struct run *r)
+{
+  ev_signal_init(&r->on_int, on_signal, SIGINT);
+  ev_signal_init(&r->on_term, on_signal, SIGTERM);
+  ev_timer_init(&r->tick, on_tick, TICK_S, TICK_S);
+  r->on_int.data = r->on_term.data = r->tick.data = r;
+  ev_signal_start(r->loop, &r->on_int);
+  ev_signal_start(r->loop, &r->on_term);
+  ev_timer_start(r->loop, &r->tick);
+}
+
+static void unwatch(struct run *r)
+{
+  ev_signal_stop(r->loop, &r->on_int);
+  ev_signal_stop(r->loop, &r->on_term);
+  ev_timer_stop(r->loop, &r->tick);
+}
+
+/* ---- start and end ---- */
+
+/* A thread without a slot or a request of its own would have nothing to do. */
+static unsigned worker_count(const struct config *c)
+{
+  uint64_t n = c->threads ? c->threads : 1;
+  if (c->load.max_concurrency && n > c->load.max_concurrency)
+    n = c->load.max_concurrency;
+  if (c->load.num_requests && n > c->load.num_requests)
+    n = c->load.num_requests;
+  return (unsigned)n;
+}
+
+int run_prepare(const struct config *c, const struct scenario *s,
+                struct run_result *out, struct err *e)
+{
+  struct vm_config vc = {.scenario = s, .body = config_body(c), .main = true};
+  *out = (struct run_result){.errors = script_errors_new(),
+                             .watchdog = watchdog_new(0)};
+  vc.errors = out->errors;
+  vc.watchdog = out->watchdog;
+  out->vm = vm_new(&vc, e);
+  if (!out->vm)
+    return -1;
+  vm_start(out->vm, clock_ns());
+  return vm_setup(out->vm, &out->data, e);
+}
+
+static void start_workers(struct run *r)
+{
+  struct worker_setup ws = {
+      .count = r->n,
+      .config = r->config,
+      .scenario = r->scenario,
+      .data = buf_str(&r->out->data),
+      .errors = r->out->errors,
+      .watchdog = r->out->watchdog,
+      .callbacks = r->cb,
+      .main_loop = r->loop,
+      .report = on_report,
+      .ud = r,
+  };
+  sigset_t block, before;
+  /* Signals are the main thread's: workers inherit the blocked mask. */
+  sigemptyset(&block);
+  sigaddset(&block, SIGINT);
+  sigaddset(&block, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &block, &before);
+  for (ws.index = 0; ws.index < r->n; ws.index++)
+    r->workers[ws.index] = worker_start(&ws);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void add_counts(struct net_counts *into, const struct net_counts *from)
+{
+  into->opened += from->opened;
+  into->reused += from->reused;
+  into->retries += from->retries;
+  into->dns_ns += from->dns_ns;
+  into->connect_ns += from->connect_ns;
+  into->tls_ns += from->tls_ns;
+}
+
+static void collect(struct run *r)
+{
+  struct run_result *out = r->out;
+  for (unsigned i = 0; i < r->n; i++) {
+    struct worker_figures *f;
+    worker_join(r->workers[i]);
+    f = worker_figures(r->workers[i]);
+    if (!out->metrics) {
+      out->metrics = f->metrics;
+      f->metrics = NULL;
+    } else {
+      metrics_merge(out->metrics, f->metrics);
+    }
+    client_add(&out->client, &f->client);
+    add_counts(&out->net, &f->net);
+    if (f->clock > out->clock)
+      out->clock = f->clock;
+    worker_free(r->workers[i]);
+  }
+}
+
+static void name_the_end(struct run *r)
+{
+  if (r->stopping)
+    return;
+  if (r->exhausted)
+    r->out->stop_reason = STOP_EXHAUSTED;
+  else if (r->out_of_time)
+    r->out->stop_reason = STOP_DURATION;
+  else
+    r->out->stop_reason = STOP_COUNT;
+}
+
+int run_execute(const struct config *c, const struct scenario *s,
+                const struct run_callbacks *cb, struct run_result *out,
+                struct err *e)
+{
+  struct run r = {.config = c, .scenario = s, .cb = cb, .out = out, .e = e};
+  signal(SIGPIPE, SIG_IGN);
+  r.loop = ev_loop_new(EVFLAG_AUTO);
+  r.n = out->threads = worker_count(c);
+  r.workers = mem_zalloc(r.n, sizeof(struct worker *));
+  r.progress = mem_zalloc(r.n, sizeof *r.progress);
+  watch(&r);
+  start_workers(&r);
+  while (r.state != ENDED)
+    ev_run(r.loop, c->busy_poll && !c->threads ? EVRUN_NOWAIT : EVRUN_ONCE);
+  unwatch(&r);
+  collect(&r);
+  name_the_end(&r);
+  ev_loop_destroy(r.loop);
+  mem_free(r.workers);
+  mem_free(r.progress);
+  if (!r.failed) {
+    vm_teardown(out->vm);
+    return 0;
+  }
+  metrics_free(out->metrics);
+  out->metrics = NULL;
+  return -1;
+}
+
+void run_result_free(struct run_result *r)
+{
+  metrics_free(r->metrics);
+  client_deinit(&r->client);
+  mem_free(r->preconnect_error);
+  buf_free(&r->data);
+  vm_free(r->vm);
+  if (r->watchdog)
+    watchdog_free(r->watchdog);
+  if (r->errors)
+    script_errors_free(r->errors);
+  *r = (struct run_result){0};
+}

@@ -1,0 +1,86 @@
+/* run.h -- one load test from the first connection to the merged figures.
+ * The main thread starts the workers, gives them a common time zero, watches
+ * signals and the clock, and puts together what they measured. It sends no
+ * request itself (but with threads = 0, where the only worker lives on its
+ * loop). */
+#ifndef STOKE_CORE_RUN_H
+#define STOKE_CORE_RUN_H
+
+#include "core/config.h"
+#include "stats/client.h"
+#include "net/xfer.h"
+#include "stats/metrics.h"
+#include "stats/progress.h"
+#include "stats/record.h"
+
+struct scenario;
+struct script_errors;
+struct vm;
+struct watchdog;
+
+/* Why the measured phase ended. */
+enum stop_reason {
+  STOP_COUNT,       /* num_requests were sent */
+  STOP_DURATION,    /* the time was up */
+  STOP_EXHAUSTED,   /* the scenario had nothing left to send */
+  STOP_INTERRUPTED, /* SIGINT or SIGTERM */
+  STOP_SCRIPT,      /* the script asked for it, or failed too often */
+};
+const char *stop_reason_name(enum stop_reason r);
+
+/* What a run shows while it goes on: main thread, 4 times a second. */
+struct run_progress {
+  uint64_t elapsed_ns; /* of the measured phase, or of the warm-up */
+  bool warmup, draining;
+  const struct progress *progress; /* cumulative, all workers */
+  double request_rate, token_rate; /* over the last second */
+};
+
+struct run_callbacks {
+  /* Every record as it ends, on its worker's thread; warm-up ones too. */
+  void (*record)(unsigned worker, const struct record *r, void *ud);
+  /* At least once a second on each worker's thread: flush what must not be
+   * lost. */
+  void (*flush)(unsigned worker, void *ud);
+  void (*progress)(const struct run_progress *p, void *ud);
+  void *ud;
+};
+
+struct run_result {
+  /* From run_prepare on. */
+  struct vm *vm; /* the main thread's: setup(), a sample, summary() */
+  struct script_errors *errors;
+  struct watchdog *watchdog;
+  struct buf data; /* what setup() returned */
+
+  uint64_t began_ns;                /* of the first phase; set once, before
+                                      * any worker sends; 0: never */
+  uint64_t epoch_ns, epoch_wall_ns; /* time zero of the measured phase, of
+                                      * the warm-up until that begins */
+
+  struct metrics *metrics; /* all workers'; NULL: run_execute failed */
+  struct client client;    /* merged over workers */
+  struct net_counts net;
+  enum net_clock clock;
+  enum stop_reason stop_reason;
+  char stop_detail[200];  /* the script's words, the signal's name, or "" */
+  int signal;             /* 0, SIGINT or SIGTERM */
+  bool cut;               /* a second signal cut the drain short */
+  unsigned threads;       /* workers that there were */
+  char *preconnect_error; /* NULL when all went well */
+};
+
+/* The script is loaded and its setup() run, on the calling thread. 0, or -1
+ * with messages. Free the result in both cases. */
+int run_prepare(const struct config *c, const struct scenario *s,
+                struct run_result *out, struct err *e);
+/* After run_prepare: the run, to its end. 0, or -1 with messages when it could
+ * not start (nothing was sent then). SIGINT and SIGTERM end the run: the first
+ * stops sending and waits a little for what is in flight, the second cancels
+ * that. */
+int run_execute(const struct config *c, const struct scenario *s,
+                const struct run_callbacks *cb, struct run_result *out,
+                struct err *e);
+void run_result_free(struct run_result *r);
+
+#endif

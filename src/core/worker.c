@@ -1,0 +1,545 @@
+#include "core/worker.h"
+
+#include <ev.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/mailbox.h"
+#include "core/sched.h"
+#include "net/timer.h"
+#include "script/scenario.h"
+#include "script/session.h"
+#include "script/vm.h"
+
+enum order { ORDER_GO, ORDER_STOP, ORDER_POLL, ORDER_QUIT };
+
+/* Items started in one turn of the loop: a burst must not keep arriving
+ * bytes waiting. */
+#define BURST 64
+/* How often the probe looks whether the loop comes in time. */
+#define PROBE_NS (10 * NS_PER_MS)
+/* How often records that ended are flushed. */
+#define FLUSH_NS (500 * NS_PER_MS)
+/* Idle garbage collection in one go. */
+#define GC_BUDGET_NS (200 * NS_PER_US)
+
+struct worker {
+  struct worker_setup setup;
+  bool is_inline, failed;
+  pthread_t thread;
+  struct ev_loop *loop;
+  struct mailbox *orders, *reports;
+
+  struct net *net;
+  struct vm *vm;
+  struct xfer_headers *headers;
+  struct exchange_pool *exchanges;
+  struct session_pool *sessions;
+
+  struct timer start_timer; /* the next item's due, or the end of sending */
+  struct timer drain_timer;
+  struct timer probe;
+  uint64_t probe_due_ns, flush_due_ns;
+  ev_idle more; /* a burst was cut: go on after looking at the sockets */
+
+  struct sched sched;
+  struct load load; /* of the phase */
+  enum phase phase;
+  bool running; /* a phase is on */
+  bool over;    /* nothing more starts in this phase */
+  bool pumping; /* inside pump: what ends meanwhile must not recurse */
+  bool quit;
+
+  struct progress progress;
+  struct exchange_live before; /* totals when the measured phase began */
+  uint64_t cpu_start_ns, wall_start_ns;
+  struct worker_figures figures;
+};
+
+/* ---- telling the main thread ---- */
+
+static void tell(struct worker *w, enum worker_event event, const char *text)
+{
+  struct worker_report *r = mem_new(struct worker_report);
+  r->event = event;
+  r->text = text ? mem_strdup(text) : NULL;
+  if (event == WORKER_PROGRESS) {
+    r->progress = mem_new(struct progress);
+    *r->progress = w->progress;
+  }
+  /* Only answers to polls could ever pile up; they may be dropped. */
+  if (!mailbox_post(w->reports, (struct message){.ptr = r})) {
+    mem_free(r->text);
+    mem_free(r->progress);
+    mem_free(r);
+  }
+}
+
+static void on_report(const struct message *m, void *ud)
+{
+  struct worker *w = ud;
+  struct worker_report *r = m->ptr;
+  w->setup.report(w, r, w->setup.ud);
+  mem_free(r);
+}
+
+/* ---- load ---- */
+
+static void phase_over(struct worker *w)
+{
+  const struct run_callbacks *cb = w->setup.callbacks;
+  timer_stop(&w->start_timer);
+  timer_stop(&w->drain_timer);
+  timer_stop(&w->probe);
+  ev_idle_stop(w->loop, &w->more);
+  sched_deinit(&w->sched);
+  w->running = false;
+  if (w->phase == PHASE_MEASURE) {
+    struct client_worker *c = &w->figures.client;
+    c->cpu_ns = clock_thread_cpu_ns() - w->cpu_start_ns;
+    c->wall_ns = clock_ns() - w->wall_start_ns;
+  }
+  if (cb->flush)
+    cb->flush(w->setup.index, cb->ud);
+  tell(w, WORKER_PHASE_OVER, NULL);
+}
+
+/* What the timetable still held when sending ended is counted, not lost. */
+static void count_unsent(struct worker *w)
+{
+  uint64_t now = clock_ns(), due;
+  if (w->phase != PHASE_MEASURE)
+    return;
+  while (sched_unsent(&w->sched, now, &due))
+    metrics_unsent(w->figures.metrics, due);
+}
+
+/* Sending has ended; those in flight have until `grace_ns` from now (0: as
+ * long as they need). */
+static void sending_over(struct worker *w, uint64_t grace_ns)
+{
+  if (w->over)
+    return;
+  w->over = true;
+  timer_stop(&w->start_timer);
+  tell(w, WORKER_SENT, NULL);
+  if (w->sched.in_flight && grace_ns)
+    timer_at(&w->drain_timer, clock_ns() + grace_ns);
+}
+
+static void start_due(struct worker *w)
+{
+  struct sched_item item;
+  uint64_t wake;
+  for (int started = 0;;) {
+    switch (sched_next(&w->sched, clock_ns(), &item, &wake)) {
+    case SCHED_WAIT:
+      if (wake)
+        timer_at(&w->start_timer, wake);
+      return;
+    case SCHED_OVER:
+      count_unsent(w);
+      sending_over(w, w->load.duration_ns ? w->load.drain_ns : 0);
+      return;
+    case SCHED_START: {
+      const struct session_item s = {.id = item.id,
+                                     .due_ns = item.due_ns,
+                                     .capped = item.capped,
+                                     .phase = w->phase};
+      session_start(w->sessions, &s);
+      break;
+    }
+    }
+    if (w->over)
+      return;
+    if (++started == BURST) {
+      ev_idle_start(w->loop, &w->more);
+      return;
+    }
+  }
+}
+
+/* Start what is due and find out whether the phase is over. Called after
+ * everything that may change either. */
+static void pump(struct worker *w)
+{
+  if (!w->running || w->pumping)
+    return;
+  w->pumping = true;
+  if (!w->over)
+    start_due(w);
+  w->pumping = false;
+  if (w->over && !w->sched.in_flight)
+    phase_over(w);
+}
+
+static void on_start_timer(struct timer *t, void *ud)
+{
+  (void)t;
+  pump(ud);
+}
+
+static void on_more(EV_P_ ev_idle *i, int revents)
+{
+  (void)revents;
+  ev_idle_stop(EV_A_ i);
+  pump(i->data);
+}
+
+static void on_drain_timer(struct timer *t, void *ud)
+{
+  struct worker *w = ud;
+  (void)t;
+  session_cancel_all(w->sessions, "still running when the drain ended");
+}
+
+static void on_probe(struct timer *t, void *ud)
+{
+  struct worker *w = ud;
+  const struct run_callbacks *cb = w->setup.callbacks;
+  uint64_t now = clock_ns();
+  if (w->phase == PHASE_MEASURE)
+    hist_add(&w->figures.client.loop_lag, ns_since(w->probe_due_ns, now));
+  if (now >= w->flush_due_ns) {
+    w->flush_due_ns = now + FLUSH_NS;
+    if (cb->flush)
+      cb->flush(w->setup.index, cb->ud);
+  }
+  vm_gc(w->vm, GC_BUDGET_NS);
+  w->probe_due_ns = clock_ns() + PROBE_NS;
+  timer_at(t, w->probe_due_ns);
+}
+
+/* ---- what sessions tell ---- */
+
+static void on_record(const struct record *r, void *ud)
+{
+  struct worker *w = ud;
+  const struct run_callbacks *cb = w->setup.callbacks;
+  metrics_add(w->figures.metrics, r);
+  if (r->phase == PHASE_MEASURE)
+    progress_ended(&w->progress, r);
+  if (cb->record)
+    cb->record(w->setup.index, r, cb->ud);
+}
+
+static void on_session_ended(void *ud)
+{
+  struct worker *w = ud;
+  sched_ended(&w->sched, clock_ns());
+  pump(w);
+}
+
+static void on_session(const struct session_record *r, void *ud)
+{
+  (void)r, (void)ud;
+}
+
+static void on_exhausted(void *ud)
+{
+  struct worker *w = ud;
+  sched_stop(&w->sched);
+  tell(w, WORKER_EXHAUSTED, NULL);
+}
+
+static void on_script_stop(const char *why, void *ud)
+{
+  tell(ud, WORKER_STOP, why);
+}
+
+/* ---- orders ---- */
+
+static struct load phase_load(const struct config *c, enum phase phase)
+{
+  struct load l = c->load;
+  if (phase == PHASE_WARMUP) {
+    l.num_requests = l.warmup_requests;
+    l.duration_ns = l.warmup_ns;
+  }
+  return l;
+}
+
+static void go(struct worker *w, enum phase phase, uint64_t t0_ns)
+{
+  const struct config *c = w->setup.config;
+  w->phase = phase;
+  w->load = phase_load(c, phase);
+  w->running = true;
+  w->over = false;
+  sched_init(&w->sched, &w->load, c->seed, w->setup.index, w->setup.count,
+             t0_ns);
+  if (phase == PHASE_MEASURE) {
+    metrics_set_epoch(w->figures.metrics, t0_ns);
+    metrics_window(w->figures.metrics, t0_ns,
+                   w->load.duration_ns ? t0_ns + w->load.duration_ns : 0);
+    vm_start(w->vm, t0_ns);
+    w->progress = (struct progress){0};
+    w->before = *exchange_live(w->exchanges);
+    w->cpu_start_ns = clock_thread_cpu_ns();
+    w->wall_start_ns = clock_ns();
+  }
+  w->probe_due_ns = t0_ns + PROBE_NS;
+  timer_at(&w->probe, w->probe_due_ns);
+  timer_at(&w->start_timer, t0_ns);
+}
+
+static void stop(struct worker *w, uint64_t grace_ns)
+{
+  if (!w->running)
+    return;
+  if (!w->over) {
+    count_unsent(w);
+    sched_stop(&w->sched);
+    if (w->phase == PHASE_MEASURE)
+      metrics_window(w->figures.metrics, w->sched.t0_ns, clock_ns());
+  }
+  sending_over(w, grace_ns);
+  if (grace_ns)
+    timer_at(&w->drain_timer, clock_ns() + grace_ns);
+  else
+    session_cancel_all(w->sessions, "the run was stopped");
+  pump(w);
+}
+
+static void on_order(const struct message *m, void *ud)
+{
+  struct worker *w = ud;
+  switch ((enum order)(m->kind & 0xff)) {
+  case ORDER_GO: go(w, (enum phase)(m->kind >> 8), m->value); break;
+  case ORDER_STOP: stop(w, m->value); break;
+  case ORDER_POLL: {
+    const struct exchange_live *live = exchange_live(w->exchanges);
+    w->progress.tokens = live->tokens - w->before.tokens;
+    w->progress.sent = live->sent - w->before.sent;
+    tell(w, WORKER_PROGRESS, NULL);
+    break;
+  }
+  case ORDER_QUIT:
+    w->quit = true;
+    ev_break(w->loop, EVBREAK_ALL);
+    break;
+  }
+}
+
+static void order(struct worker *w, enum order o, int detail, uint64_t value)
+{
+  struct message m = {.kind = (int)o | detail << 8, .value = value};
+  bool posted = mailbox_post(w->orders, m);
+  (void)posted; /* a full box of polls answers itself later */
+}
+
+void worker_go(struct worker *w, enum phase phase, uint64_t t0_ns)
+{
+  order(w, ORDER_GO, (int)phase, t0_ns);
+}
+
+void worker_stop(struct worker *w, uint64_t grace_ns)
+{
+  order(w, ORDER_STOP, 0, grace_ns);
+}
+
+void worker_poll(struct worker *w)
+{
+  order(w, ORDER_POLL, 0, 0);
+}
+
+/* ---- life ---- */
+
+/* Connections that will be needed at once, as far as that can be known. */
+static uint64_t expected_connections(const struct config *c)
+{
+  const struct load *l = &c->load;
+  uint64_t n = l->max_concurrency;
+  if (!n && isinf(l->request_rate))
+    n = l->num_requests;
+  if (!n)
+    n = (uint64_t)ceil(l->request_rate);
+  if (l->num_requests && n > l->num_requests)
+    n = l->num_requests;
+  return n < 1 ? 1 : n > 20000 ? 20000 : n;
+}
+
+static void make_net(struct worker *w)
+{
+  const struct config *c = w->setup.config;
+  struct net_config nc = config_net(c);
+  nc.connections = (unsigned)sched_share(expected_connections(c),
+                                         w->setup.index, w->setup.count);
+  w->net = net_new(w->loop, &nc);
+}
+
+static int make_vm(struct worker *w, struct err *e)
+{
+  const struct config *c = w->setup.config;
+  const struct vm_config vc = {
+      .scenario = w->setup.scenario,
+      .body = config_body(c),
+      .errors = w->setup.errors,
+      .watchdog = w->setup.watchdog,
+      .data = w->setup.data,
+      .worker = w->setup.index,
+      .workers = w->setup.count,
+  };
+  w->vm = vm_new(&vc, e);
+  return w->vm ? 0 : -1;
+}
+
+static void make_sessions(struct worker *w)
+{
+  const struct config *c = w->setup.config;
+  const struct exchange_config ec = {
+      .net = w->net,
+      .vm = w->vm,
+      .base_url = c->base_url,
+      .query = c->query ? c->query : "",
+      .headers = w->headers,
+      .request_id_prefix = c->request_id_prefix,
+      .timeout_ns = c->timeout_ns,
+      .ttft_timeout_ns = c->ttft_timeout_ns,
+      .idle_timeout_ns = c->idle_timeout_ns,
+      .keep_text = scenario_has(w->setup.scenario, HOOK_ON_RESPONSE) ||
+                   scenario_has(w->setup.scenario, HOOK_SESSION),
+  };
+  struct session_config sc = {
+      .loop = w->loop,
+      .vm = w->vm,
+      .coroutines = scenario_has(w->setup.scenario, HOOK_SESSION),
+      .judged = scenario_has(w->setup.scenario, HOOK_ON_RESPONSE),
+      .errors = w->setup.errors,
+      .max_errors = c->max_script_errors,
+      .record = on_record,
+      .session = on_session,
+      .ended = on_session_ended,
+      .exhausted = on_exhausted,
+      .stop = on_script_stop,
+      .ud = w,
+  };
+  w->exchanges = exchange_pool_new(&ec);
+  sc.exchanges = w->exchanges;
+  w->sessions = session_pool_new(&sc);
+}
+
+static void on_connected(unsigned opened, const char *first_error, void *ud)
+{
+  (void)opened;
+  tell(ud, WORKER_READY, first_error[0] ? first_error : NULL);
+}
+
+/* Everything that lives on the worker's own thread. Ends in WORKER_READY or
+ * WORKER_FAILED. */
+static void set_up(struct worker *w)
+{
+  const struct config *c = w->setup.config;
+  struct err e = {0};
+  const struct metrics_config mc = {.slo = c->slo};
+  w->orders = mailbox_new(w->loop, on_order, w);
+  timer_init(&w->start_timer, w->loop, on_start_timer, w, &e);
+  timer_init(&w->drain_timer, w->loop, on_drain_timer, w, &e);
+  timer_init(&w->probe, w->loop, on_probe, w, &e);
+  ev_idle_init(&w->more, on_more);
+  w->more.data = w;
+  w->figures.metrics = metrics_new(&mc);
+  w->headers = config_headers(c, &e);
+  make_net(w);
+  if (e.count || make_vm(w, &e) < 0) {
+    w->failed = true;
+    tell(w, WORKER_FAILED, err_text(&e));
+  } else {
+    unsigned n = (unsigned)sched_share(expected_connections(c), w->setup.index,
+                                       w->setup.count);
+    make_sessions(w);
+    if (c->preconnect && n)
+      net_preconnect(w->net, c->base_url, n, on_connected, w);
+    else
+      tell(w, WORKER_READY, NULL);
+  }
+  err_free(&e);
+}
+
+static void tear_down(struct worker *w)
+{
+  struct client_worker *c = &w->figures.client;
+  if (w->vm) {
+    struct vm_stats s = vm_stats(w->vm);
+    c->script_ns = s.total_ns;
+    c->script_calls = s.calls;
+    c->script_worst_ns = s.worst_ns;
+    c->gc_ns = s.gc_ns;
+    snprintf(c->script_place, sizeof c->script_place, "%s", s.worst_place);
+  }
+  w->figures.net = net_counts(w->net);
+  w->figures.clock = net_clock(w->net);
+  c->retries = w->figures.net.retries;
+  session_pool_free(w->sessions);
+  net_free(w->net);
+  exchange_pool_free(w->exchanges);
+  vm_free(w->vm);
+  xfer_headers_unref(w->headers);
+  timer_deinit(&w->start_timer);
+  timer_deinit(&w->drain_timer);
+  timer_deinit(&w->probe);
+  mailbox_free(w->orders);
+}
+
+static void *worker_main(void *arg)
+{
+  struct worker *w = arg;
+  bool spin = w->setup.config->busy_poll;
+  set_up(w);
+  while (!w->quit)
+    ev_run(w->loop, spin && w->running ? EVRUN_NOWAIT : EVRUN_ONCE);
+  tear_down(w);
+  return NULL;
+}
+
+struct worker *worker_start(const struct worker_setup *s)
+{
+  struct worker *w = mem_new(struct worker);
+  w->setup = *s;
+  w->is_inline = s->config->threads == 0;
+  w->reports = mailbox_new(s->main_loop, on_report, w);
+  if (w->is_inline) {
+    w->loop = s->main_loop;
+    set_up(w);
+    return w;
+  }
+  w->loop = ev_loop_new(EVFLAG_AUTO);
+  if (!w->loop || pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+    w->failed = true;
+    tell(w, WORKER_FAILED, "could not start a thread\n");
+  }
+  return w;
+}
+
+void worker_join(struct worker *w)
+{
+  if (w->is_inline) {
+    tear_down(w);
+    return;
+  }
+  if (!w->thread)
+    return;
+  order(w, ORDER_QUIT, 0, 0);
+  pthread_join(w->thread, NULL);
+  w->thread = 0;
+}
+
+struct worker_figures *worker_figures(struct worker *w)
+{
+  return &w->figures;
+}
+
+void worker_free(struct worker *w)
+{
+  if (!w)
+    return;
+  mailbox_free(w->reports);
+  metrics_free(w->figures.metrics);
+  client_worker_deinit(&w->figures.client);
+  if (!w->is_inline && w->loop)
+    ev_loop_destroy(w->loop);
+  mem_free(w);
+}

@@ -1,0 +1,275 @@
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "script/bindings.h"
+#include "script/request_table.h"
+#include "script/session_impl.h"
+#include "script/vm_impl.h"
+
+/* The `s` of session(s).
+ * s:request{…}          -> response             yields [-0, +1, v]
+ * s:sleep(seconds)                              yields [-0, +0, v]
+ * s:think(seconds)      the same, counted apart yields [-0, +0, v]
+ * s:parallel{f, g, …}   -> {result of f, …}     yields [-0, +1, v]
+ * s:fail(reason)        never returns           yields [-0, +0, v]
+ * s:stop(reason)        ask the run to end             [-0, +0, v]
+ * s:plan(n)             turns that are meant to come   [-0, +0, v]
+ * s:log(…)              a line on stderr               [-0, +0, v]
+ * s.id, .branch, .turn, .params, .data, .args, .stage, .rng, .now
+ *                                                      [-0, +1, v] */
+
+#define SESSION_MT "stoke.session"
+
+enum { ENV_BOX = 1, ENV_RNG, ENV_RESULTS };
+
+void session_push(lua_State *L, struct session *s)
+{
+  lua_createtable(L, 3, 0);
+  s->box = lua_newuserdata(L, sizeof *s->box);
+  s->box->session = s;
+  s->box->is_branch = s->branch > 0;
+  luaL_getmetatable(L, SESSION_MT);
+  lua_setmetatable(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, -3, ENV_BOX);
+  s->rng = rng_push(L);
+  lua_rawseti(L, -3, ENV_RNG);
+  lua_insert(L, -2);
+  s->env_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static void push_env(lua_State *L, const struct session *s, int slot)
+{
+  lua_rawgeti(L, LUA_REGISTRYINDEX, s->env_ref);
+  lua_rawgeti(L, -1, slot);
+  lua_remove(L, -2);
+}
+
+void session_keep_result(lua_State *L, struct session *s, uint32_t index)
+{
+  push_env(L, s, ENV_RESULTS);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, (int)index);
+  lua_pop(L, 1);
+}
+
+void session_push_results(lua_State *L, struct session *s)
+{
+  push_env(L, s, ENV_RESULTS);
+}
+
+static struct session *check_session(lua_State *L)
+{
+  struct session_box *box = luaL_checkudata(L, 1, SESSION_MT);
+  if (!box->session)
+    luaL_error(L, "this %s is over", box->is_branch ? "branch" : "session");
+  return box->session;
+}
+
+/* For calls that yield: only the coroutine that is the session may. */
+static struct session *check_running(lua_State *L, const char *call)
+{
+  struct session *s = check_session(L);
+  if (s->co != L)
+    luaL_error(L, "s:%s must be called from the session's own coroutine%s",
+               call,
+               s->open_branches ? " (a branch has its own s: take it as the "
+                                  "function's argument)"
+                                : "");
+  return s;
+}
+
+static uint64_t check_seconds(lua_State *L, int i)
+{
+  struct str text;
+  uint64_t ns;
+  double s;
+  if (lua_type(L, i) == LUA_TSTRING) {
+    text.p = lua_tolstring(L, i, &text.len);
+    if (units_duration(text, &ns) == 0)
+      return ns;
+  }
+  s = luaL_checknumber(L, i);
+  luaL_argcheck(L, s < 1e9, i, "seconds expected, and fewer");
+  /* A drawn time may well come out negative. */
+  return s > 0 ? (uint64_t)(s * 1e9) : 0;
+}
+
+/* ---- calls that wait ---- */
+
+static int request_l(lua_State *L)
+{
+  struct session *s = check_running(L, "request");
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  request_reset(&s->pool->request);
+  vm_guard(vm_of(L));
+  request_table_read(L, "s:request", &s->pool->request);
+  vm_unguard(vm_of(L));
+  session_send(s);
+  return lua_yield(L, 0);
+}
+
+static int sleep_l(lua_State *L)
+{
+  struct session *s = check_running(L, "sleep");
+  session_wait(s, check_seconds(L, 2));
+  return lua_yield(L, 0);
+}
+
+static int think_l(lua_State *L)
+{
+  struct session *s = check_running(L, "think");
+  uint64_t ns = check_seconds(L, 2);
+  s->root->think_ns += ns;
+  session_wait(s, ns);
+  return lua_yield(L, 0);
+}
+
+static int parallel_l(lua_State *L)
+{
+  struct session *s = check_running(L, "parallel");
+  size_t n;
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  n = lua_objlen(L, 2);
+  for (size_t i = 1; i <= n; i++) {
+    lua_rawgeti(L, 2, (int)i);
+    if (!lua_isfunction(L, -1))
+      return luaL_error(L, "s:parallel: number %d is a %s, not a function",
+                        (int)i, luaL_typename(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_rawgeti(L, LUA_REGISTRYINDEX, s->env_ref);
+  lua_createtable(L, (int)n, 0);
+  lua_pushvalue(L, -1);
+  lua_rawseti(L, 3, ENV_RESULTS);
+  if (n == 0)
+    return 1;
+  for (size_t i = 1; i <= n; i++) {
+    lua_rawgeti(L, 2, (int)i);
+    session_branch(s, L, (uint32_t)i);
+  }
+  s->waiting = WAIT_BRANCHES;
+  return lua_yield(L, 0);
+}
+
+static int fail_l(lua_State *L)
+{
+  struct session *s = check_running(L, "fail");
+  struct str reason;
+  reason.p = luaL_optlstring(L, 2, "the scenario failed it", &reason.len);
+  session_fail(s, reason);
+  return lua_yield(L, 0);
+}
+
+/* ---- calls that don't ---- */
+
+static int stop_l(lua_State *L)
+{
+  check_session(L);
+  vm_stop(vm_of(L), luaL_optstring(L, 2, "the scenario stopped the run"));
+  return 0;
+}
+
+static int plan_l(lua_State *L)
+{
+  struct session *s = check_session(L);
+  double n = luaL_checknumber(L, 2);
+  luaL_argcheck(L, n >= 1 && n < 1e9, 2, "a number of turns expected");
+  s->root->planned = (uint32_t)n;
+  return 0;
+}
+
+static int log_l(lua_State *L)
+{
+  struct session *s = check_session(L);
+  struct buf line = {0};
+  int n = lua_gettop(L);
+  lua_getglobal(L, "tostring");
+  lua_pushliteral(L, "");
+  for (int i = 2; i <= n; i++) {
+    if (i > 2)
+      lua_pushliteral(L, "\t");
+    lua_pushvalue(L, n + 1);
+    lua_pushvalue(L, i);
+    lua_call(L, 1, 1);
+    lua_concat(L, i > 2 ? 3 : 2);
+  }
+  vm_guard(vm_of(L));
+  buf_addf(&line, "session %llu: ", (unsigned long long)s->item.id);
+  buf_adds(&line, lua_tostring(L, -1));
+  log_plain("%s", buf_cstr(&line));
+  buf_free(&line);
+  vm_unguard(vm_of(L));
+  return 0;
+}
+
+static int now_l(lua_State *L)
+{
+  const struct vm *vm = vm_of(L);
+  lua_pushnumber(L, ns_to_sec(ns_since(vm->t0_ns, clock_ns())));
+  return 1;
+}
+
+/* ---- fields ---- */
+
+enum field { F_ID, F_BRANCH, F_TURN, F_PARAMS, F_DATA, F_ARGS, F_STAGE, F_RNG };
+
+static const char *const field_names[] = {"id",   "branch", "turn",  "params",
+                                          "data", "args",   "stage", "rng"};
+
+static void push_field(lua_State *L, struct session *s, enum field f)
+{
+  switch (f) {
+  case F_ID: lua_pushnumber(L, (lua_Number)s->item.id); break;
+  case F_BRANCH: lua_pushnumber(L, s->branch); break;
+  case F_TURN: lua_pushnumber(L, s->root->turns); break;
+  case F_PARAMS: vm_push_ref(L, REF_PARAMS); break;
+  case F_DATA: vm_push_ref(L, REF_DATA); break;
+  case F_ARGS: vm_push_ref(L, REF_ARGS); break;
+  case F_STAGE: lua_pushstring(L, s->item.stage_label); break;
+  case F_RNG: push_env(L, s, ENV_RNG); break;
+  }
+}
+
+/* Upvalue 1: name -> method, or the number of a field. */
+static int index_l(lua_State *L)
+{
+  struct session *s = check_session(L);
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  if (lua_isnil(L, -1))
+    return luaL_error(L, "a session has no field '%s'",
+                      lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2)
+                                                    : luaL_typename(L, 2));
+  if (lua_type(L, -1) == LUA_TNUMBER)
+    push_field(L, s, (enum field)lua_tointeger(L, -1));
+  return 1;
+}
+
+void bind_session(lua_State *L)
+{
+  static const luaL_Reg methods[] = {
+      {"request", request_l}, {"sleep", sleep_l},
+      {"think", think_l},     {"parallel", parallel_l},
+      {"fail", fail_l},       {"stop", stop_l},
+      {"plan", plan_l},       {"log", log_l},
+      {"now", now_l},         {NULL, NULL},
+  };
+  luaL_newmetatable(L, SESSION_MT);
+  lua_newtable(L);
+  luaL_register(L, NULL, methods);
+  for (size_t i = 0; i < sizeof field_names / sizeof *field_names; i++) {
+    lua_pushinteger(L, (lua_Integer)i);
+    lua_setfield(L, -2, field_names[i]);
+  }
+  lua_pushcclosure(L, index_l, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pushliteral(L, SESSION_MT);
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 1);
+}

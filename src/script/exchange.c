@@ -1,0 +1,411 @@
+#include "script/exchange.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "script/vm.h"
+
+struct exchange {
+  struct list node; /* in the pool's `busy` or `idle` */
+  struct exchange_pool *pool;
+  struct request request;
+  struct xfer *xfer; /* while on the wire */
+  struct wire *wire;
+  struct record record;
+  uint64_t arrival_ns; /* of the bytes being read */
+  int64_t told_tokens; /* cumulative usage so far; 0: none yet */
+  struct record_event *events;
+  size_t events_cap;
+  struct buf url;
+  char message[320];
+  bool hangs_up; /* the total limit is cancel_after, no time-out */
+  exchange_done_cb *done;
+  void *ud;
+};
+
+struct exchange_pool {
+  struct exchange_config config;
+  struct exchange_live live;
+  struct list busy, idle;
+};
+
+struct exchange_pool *exchange_pool_new(const struct exchange_config *c)
+{
+  struct exchange_pool *p = mem_new(struct exchange_pool);
+  p->config = *c;
+  list_init(&p->busy);
+  list_init(&p->idle);
+  return p;
+}
+
+static void exchange_free(struct exchange *x)
+{
+  list_remove(&x->node);
+  request_free(&x->request);
+  wire_free(x->wire);
+  mem_free(x->events);
+  buf_free(&x->url);
+  mem_free(x);
+}
+
+void exchange_pool_free(struct exchange_pool *p)
+{
+  struct list *node;
+  if (!p)
+    return;
+  while ((node = list_pop(&p->busy)) || (node = list_pop(&p->idle)))
+    exchange_free(LIST_ENTRY(node, struct exchange, node));
+  mem_free(p);
+}
+
+const struct exchange_live *exchange_live(const struct exchange_pool *p)
+{
+  return &p->live;
+}
+
+struct exchange *exchange_take(struct exchange_pool *p)
+{
+  struct list *node = list_pop(&p->idle);
+  struct exchange *x;
+  if (node)
+    return LIST_ENTRY(node, struct exchange, node);
+  x = mem_new(struct exchange);
+  x->pool = p;
+  x->wire = wire_new();
+  return x;
+}
+
+struct request *exchange_slot(struct exchange *x)
+{
+  return &x->request;
+}
+
+void exchange_drop(struct exchange *x)
+{
+  request_reset(&x->request);
+  list_append(&x->pool->idle, &x->node);
+}
+
+/* ---- what arrives ---- */
+
+static void add_event(struct exchange *x, const struct wire_payload *p)
+{
+  struct record *r = &x->record;
+  int64_t tokens = 0;
+  if (p->completion_tokens > x->told_tokens) {
+    tokens = p->completion_tokens - x->told_tokens;
+    x->told_tokens = p->completion_tokens;
+  }
+  if (r->n_events == x->events_cap) {
+    x->events_cap = x->events_cap ? 2 * x->events_cap : 64;
+    x->events = mem_resize(x->events, x->events_cap, sizeof *x->events);
+    r->events = x->events;
+  }
+  x->events[r->n_events++] =
+      record_event_make(r->sent_ns, x->arrival_ns, p->choice, tokens);
+}
+
+/* The client that hangs up: cancel_after of the request. */
+static bool enough(const struct exchange *x)
+{
+  const struct request *q = &x->request;
+  return q->cancel_after_tokens && x->record.chunks >= q->cancel_after_tokens;
+}
+
+static int on_payload(const struct wire_payload *p, void *ud)
+{
+  struct exchange *x = ud;
+  struct record *r = &x->record;
+  r->chunks++;
+  x->pool->live.tokens++;
+  if (!r->first_token_ns) {
+    r->sent_ns = xfer_info(x->xfer)->sent_ns;
+    r->first_token_ns = x->arrival_ns;
+    xfer_first_token(x->xfer);
+  }
+  if (!r->first_answer_ns && p->fields & ~(1u << WIRE_REASONING))
+    r->first_answer_ns = x->arrival_ns;
+  r->last_token_ns = x->arrival_ns;
+  add_event(x, p);
+  return enough(x);
+}
+
+static void on_headers(struct xfer *xf, void *ud)
+{
+  struct exchange *x = ud;
+  const struct xfer_info *i = xfer_info(xf);
+  wire_head(x->wire, i->status, str_of(i->content_type));
+}
+
+static int on_data(struct xfer *xf, const char *p, size_t len, uint64_t at_ns,
+                   void *ud)
+{
+  struct exchange *x = ud;
+  (void)xf;
+  x->arrival_ns = at_ns;
+  return wire_feed(x->wire, p, len);
+}
+
+/* ---- the end ---- */
+
+/* One verdict out of two: the transport's and the content's. The server's own
+ * words win over the way in which it hung up afterwards. */
+static enum outcome verdict(const struct xfer_info *i,
+                            const struct wire_result *w)
+{
+  if (i->outcome == OUTCOME_OK)
+    return w->outcome;
+  if (w->outcome == OUTCOME_API_ERROR || w->outcome == OUTCOME_MALFORMED)
+    return w->outcome;
+  /* Cut, but after the answer's own end mark: nothing is missing. */
+  if (w->outcome == OUTCOME_OK &&
+      (i->outcome == OUTCOME_TRUNCATED || i->outcome == OUTCOME_RESET))
+    return OUTCOME_OK;
+  /* An error status whose body did not arrive whole. */
+  if (i->status >= 300 && w->outcome != OUTCOME_OK &&
+      w->outcome != OUTCOME_TRUNCATED)
+    return w->outcome;
+  if (i->outcome == OUTCOME_RESET && i->status)
+    return OUTCOME_TRUNCATED;
+  return i->outcome;
+}
+
+static void fill_tokens(struct record *r, const struct wire_result *w)
+{
+  r->tokens = w->usage.completion_tokens;
+  r->token_source = TOKENS_USAGE;
+  if (r->tokens < 0 || (r->tokens == 0 && r->chunks)) {
+    bool counted = w->streamed && r->chunks;
+    r->tokens = counted ? (int64_t)r->chunks : TOKENS_UNKNOWN;
+    r->token_source = counted ? TOKENS_CHUNKS : TOKENS_NONE;
+  }
+  r->prompt_tokens = w->usage.prompt_tokens;
+  r->prompt_token_source = TOKENS_USAGE;
+  if (r->prompt_tokens < 0) {
+    r->prompt_tokens = r->planned_prompt_tokens;
+    r->prompt_token_source =
+        r->prompt_tokens < 0 ? TOKENS_NONE : TOKENS_PLANNED;
+  }
+  r->cached_tokens = w->usage.cached_tokens;
+  r->reasoning_tokens = w->usage.reasoning_tokens;
+}
+
+static void fill_transport(struct record *r, const struct xfer_info *i)
+{
+  r->sent_ns = i->sent_ns;
+  r->connected_ns = i->connected_ns;
+  r->written_ns = i->written_ns;
+  r->headers_ns = i->headers_ns;
+  r->first_byte_ns = i->first_byte_ns;
+  r->done_ns = i->done_ns;
+  r->status = i->status;
+  r->reused = i->reused;
+  r->attempts = 1 + i->retries;
+  r->bytes_in = i->bytes_in;
+  r->bytes_out = i->bytes_out;
+  r->retry_after_s = i->retry_after_s;
+  r->content_type = i->content_type;
+}
+
+static void fill_message(struct exchange *x, const struct xfer_info *i,
+                         const struct wire_result *w)
+{
+  struct record *r = &x->record;
+  const char *text =
+      r->outcome == w->outcome && w->message[0] ? w->message : i->message;
+  if (r->outcome == OUTCOME_OK)
+    text = "";
+  if (r->outcome == OUTCOME_REDIRECT)
+    snprintf(x->message, sizeof x->message, "redirect %d -> %s", i->status,
+             i->location[0] ? i->location : "(no Location)");
+  else
+    snprintf(x->message, sizeof x->message, "%s", text);
+  r->message = x->message;
+}
+
+static void on_done(struct xfer *xf, void *ud)
+{
+  struct exchange *x = ud;
+  struct record *r = &x->record;
+  const struct xfer_info *i = xfer_info(xf);
+  const struct wire_result *w;
+  wire_end(x->wire, i->outcome == OUTCOME_OK);
+  w = wire_result(x->wire);
+  fill_transport(r, i);
+  r->streamed = w->streamed;
+  r->refusals = w->refusals;
+  r->outcome = verdict(i, w);
+  if (x->hangs_up && r->outcome == OUTCOME_TIMEOUT_TOTAL)
+    r->outcome = OUTCOME_CANCELLED;
+  snprintf(r->finish_reason, sizeof r->finish_reason, "%s", w->finish_reason);
+  fill_tokens(r, w);
+  fill_message(x, i, w);
+  x->pool->live.in_flight--;
+  x->done(x, x->ud);
+  x->xfer = NULL;
+  list_remove(&x->node);
+  exchange_drop(x);
+}
+
+static const struct xfer_ops exchange_ops = {
+    .headers = on_headers, .data = on_data, .done = on_done};
+
+/* ---- the start ---- */
+
+static void start_record(struct exchange *x, const struct exchange_plan *plan)
+{
+  struct request *q = &x->request;
+  x->record = (struct record){
+      .id = plan->id,
+      .session = plan->session,
+      .turn = plan->turn,
+      .branch = plan->branch,
+      .phase = plan->phase,
+      .stage = plan->stage,
+      .due_ns = plan->due_ns,
+      .capped = plan->capped,
+      .tokens = TOKENS_UNKNOWN,
+      .prompt_tokens = TOKENS_UNKNOWN,
+      .cached_tokens = TOKENS_UNKNOWN,
+      .reasoning_tokens = TOKENS_UNKNOWN,
+      .planned_prompt_tokens = q->planned_prompt_tokens,
+      .retry_after_s = -1,
+      .stream_asked = q->stream,
+      .events = x->events,
+      .message = "",
+      .tags = buf_cstr(&q->tags),
+      .slo_ttft_ns = q->slo_ttft_ns,
+      .slo_tpot_ns = q->slo_tpot_ns,
+      .slo_e2el_ns = q->slo_e2el_ns,
+  };
+  x->told_tokens = 0;
+  x->arrival_ns = 0;
+}
+
+static const char *build_url(struct exchange *x)
+{
+  const struct exchange_config *c = &x->pool->config;
+  buf_reset(&x->url);
+  buf_adds(&x->url, c->base_url);
+  buf_addstr(&x->url, buf_str(&x->request.path));
+  buf_adds(&x->url, c->query);
+  return buf_cstr(&x->url);
+}
+
+static uint64_t limit(uint64_t own_ns, uint64_t otherwise_ns)
+{
+  return own_ns ? own_ns : otherwise_ns;
+}
+
+/* The run's headers with the request's own on top. Names and values were
+ * checked where they came in. */
+static struct xfer_headers *build_headers(struct exchange *x)
+{
+  struct str lines = buf_str(&x->request.headers);
+  struct xfer_headers *h;
+  if (!lines.len)
+    return NULL;
+  h = xfer_headers_copy(x->pool->config.headers);
+  while (lines.len) {
+    struct str value = str_split(&lines, '\n');
+    struct str name = str_split(&value, ':');
+    struct err e = {0};
+    xfer_headers_set(h, name, str_trim(value), &e);
+    assert(!e.count);
+    err_free(&e);
+  }
+  return h;
+}
+
+/* The earlier of the request's deadline and the moment at which its user
+ * hangs up. */
+static uint64_t total_limit(struct exchange *x)
+{
+  const struct request *q = &x->request;
+  uint64_t total = limit(q->timeout_ns, x->pool->config.timeout_ns);
+  x->hangs_up = q->cancel_after_ns && (!total || q->cancel_after_ns < total);
+  return x->hangs_up ? q->cancel_after_ns : total;
+}
+
+static struct wire_config wire_config(const struct exchange *x)
+{
+  const struct request *q = &x->request;
+  bool keep = x->pool->config.keep_text;
+  return (struct wire_config){
+      .dialect = q->api ? wire_dialect_find(q->api) : NULL,
+      .choices = q->choices,
+      .keep_text = keep,
+      .keep_tools = keep,
+      .keep_body = q->keep_body,
+      .raw = !q->api,
+  };
+}
+
+void exchange_start(struct exchange *x, const struct exchange_plan *plan,
+                    exchange_done_cb *done, void *ud)
+{
+  struct exchange_pool *p = x->pool;
+  struct request *q = &x->request;
+  struct xfer_headers *own = build_headers(x);
+  struct wire_config wc = wire_config(x);
+  struct xfer_request xr = {
+      .method = "POST",
+      .headers = own ? own : p->config.headers,
+      .body = buf_str(&q->body),
+      .first_ns = limit(q->ttft_timeout_ns, p->config.ttft_timeout_ns),
+      .idle_ns = limit(q->idle_timeout_ns, p->config.idle_timeout_ns),
+      .total_ns = total_limit(x),
+  };
+  char id[80];
+  if (p->config.request_id_prefix) {
+    snprintf(id, sizeof id, "%s%llu", p->config.request_id_prefix,
+             (unsigned long long)plan->id);
+    xr.request_id = id;
+  }
+  xr.url = build_url(x);
+  start_record(x, plan);
+  wire_start(x->wire, &wc, on_payload, x);
+  x->done = done;
+  x->ud = ud;
+  list_append(&p->busy, &x->node);
+  p->live.sent++;
+  p->live.in_flight++;
+  x->xfer = xfer_start(p->config.net, &xr, &exchange_ops, x);
+  xfer_headers_unref(own);
+}
+
+void exchange_cancel(struct exchange *x, enum outcome o, const char *why)
+{
+  if (x->xfer)
+    xfer_cancel(x->xfer, o, why);
+}
+
+void exchange_cancel_all(struct exchange_pool *p, const char *why)
+{
+  for (struct list *n = p->busy.next; n != &p->busy; n = n->next)
+    exchange_cancel(LIST_ENTRY(n, struct exchange, node), OUTCOME_CANCELLED,
+                    why);
+}
+
+struct record *exchange_record(struct exchange *x)
+{
+  return &x->record;
+}
+
+const struct wire_result *exchange_result(const struct exchange *x)
+{
+  return wire_result(x->wire);
+}
+
+const struct xfer_info *exchange_info(const struct exchange *x)
+{
+  return xfer_info(x->xfer);
+}
+
+struct str exchange_header_lines(const struct exchange *x)
+{
+  return xfer_header_lines(x->xfer);
+}

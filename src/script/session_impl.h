@@ -1,0 +1,98 @@
+/* session_impl.h -- a session from the inside, for session.c and what binds
+ * it to Lua (bind_session.c). */
+#ifndef STOKE_SCRIPT_SESSION_IMPL_H
+#define STOKE_SCRIPT_SESSION_IMPL_H
+
+#include "base/list.h"
+#include "base/rng.h"
+#include "net/alarm.h"
+#include "script/session.h"
+
+struct lua_State;
+
+/* What a coroutine waits for. Set by the binding right before it yields. */
+enum waiting {
+  WAIT_NOTHING,  /* it runs, or has not begun */
+  WAIT_EXCHANGE, /* s:request, s:http */
+  WAIT_ALARM,    /* s:sleep, s:think */
+  WAIT_BRANCHES, /* s:parallel */
+  WAIT_END,      /* never: the session is to be ended */
+};
+
+/* What Lua holds: the session may be gone before its last reference. */
+struct session_box {
+  struct session *session;
+  bool is_branch; /* for messages when it is gone */
+};
+
+struct session {
+  struct list node;  /* in the pool's `live` (roots) or `idle`, or in the
+                      * root's `tree` */
+  struct list ready; /* in the pool's `ready`: to be resumed */
+  struct session_pool *pool;
+  struct session_item item;
+
+  /* ---- coroutine mode ---- */
+  struct session *root, *parent; /* of a branch; root == self otherwise */
+  struct lua_State *co;
+  int co_ref;  /* the coroutine */
+  int env_ref; /* {box, rng, results of s:parallel}: keeps them alive */
+  int n_args;  /* on co's stack, for the next resume */
+  struct session_box *box;
+  struct rng *rng;
+  uint32_t branch; /* 0: the session itself */
+  enum waiting waiting;
+  struct exchange *exchange; /* in flight */
+  struct alarm alarm;
+  uint64_t wait_ns;       /* of WAIT_ALARM */
+  uint32_t open_branches; /* not ended yet */
+  uint32_t index;         /* of this branch in its parallel call */
+  bool dead;              /* not to be resumed any more */
+
+  /* of the root */
+  struct list tree; /* branches alive */
+  uint32_t turns, planned, next_branch;
+  uint64_t started_ns, think_ns;
+  enum session_end end;
+  struct buf reason;
+};
+
+struct session_pool {
+  struct session_config config;
+  struct list idle, live, ready;
+  bool draining;          /* `ready` is being worked off */
+  struct buf reason;      /* of a verdict, reused */
+  struct request request; /* what a script describes, before it has a slot */
+  uint64_t requests;      /* started, of max_requests */
+  bool stopped;           /* the run was asked to stop */
+  bool cancelled;         /* nothing new goes out */
+  const char *why;        /* it was */
+};
+
+/* ---- for bind_session.c; all are called from the session's coroutine ---- */
+
+/* Send pool->request. False when the session must end instead (the caller
+ * yields all the same). */
+bool session_send(struct session *s);
+/* Wait so long; the caller yields. */
+void session_wait(struct session *s, uint64_t ns);
+/* A branch that runs the function on top of `L` (popped), as number `index`
+ * of the parallel call that is being made; it begins when the caller has
+ * yielded with WAIT_BRANCHES. [-1, +0, m] */
+void session_branch(struct session *s, struct lua_State *L, uint32_t index);
+/* End the whole session as failed; the caller yields. */
+void session_fail(struct session *s, struct str reason);
+
+/* ---- bind_session.c ---- */
+
+/* The `s` of a session, on top of L; sets s->box, s->rng (not seeded) and
+ * s->env_ref. [-0, +1, m] */
+void session_push(struct lua_State *L, struct session *s);
+/* Keep the value on top of L as the result of branch `index` of s. [-1, +0, m]
+ */
+void session_keep_result(struct lua_State *L, struct session *s,
+                         uint32_t index);
+/* Push what s:parallel returns. [-0, +1, m] */
+void session_push_results(struct lua_State *L, struct session *s);
+
+#endif
