@@ -153,25 +153,40 @@ static inline void case_assert(struct buf *out, const char *want)
   buf_reset(out);
 }
 
-/* Whole, in bytes, and cut at pairs of points: all of them when the input is
- * short, else a grid that every point is on once. */
+/* How far apart the cuts of a long input are, so that a test ends. */
+enum { CASE_ALL_PAIRS = 400, CASE_BYTES = 40 << 20 };
+
+static inline void case_check_pairs(struct wire *w, const struct wire_case *c,
+                                    struct pieces *g, struct str in,
+                                    const char *want)
+{
+  size_t pairs = CASE_BYTES / (in.len + 1) + 1;
+  size_t per_first = pairs / (in.len + 1) + 1;
+  size_t first = in.len <= CASE_ALL_PAIRS ? 1 : in.len / pairs + 1;
+  size_t second = in.len <= CASE_ALL_PAIRS ? 1 : in.len / per_first + 1;
+  struct buf out = {0};
+  for (size_t a = 0; a <= in.len; a += first) {
+    for (size_t b = a; b <= in.len; b += second) {
+      case_run_cut(w, c, g, in, a, b, &out);
+      case_assert(&out, want);
+    }
+  }
+  buf_free(&out);
+}
+
+/* Whole, in bytes, and cut at pairs of points: at all of them when the input
+ * is short. */
 static inline void case_check(const struct wire_case *c, struct str in,
                               const char *want)
 {
   struct pieces g = pieces_new(in.len);
   struct wire *w = wire_new();
   struct buf out = {0};
-  size_t stride = in.len <= 400 ? 1 : in.len / 29 + 1;
   case_run(w, c, &g, in, in.len ? in.len : 1, &out);
   case_assert(&out, want);
   case_run(w, c, &g, in, 1, &out);
   case_assert(&out, want);
-  for (size_t a = 0; a <= in.len; a++) {
-    for (size_t b = a; b <= in.len; b += stride) {
-      case_run_cut(w, c, &g, in, a, b, &out);
-      case_assert(&out, want);
-    }
-  }
+  case_check_pairs(w, c, &g, in, want);
   buf_free(&out);
   wire_free(w);
   pieces_free(&g);
