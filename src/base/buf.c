@@ -1,5 +1,7 @@
 #include "base/buf.h"
 
+#include <assert.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -7,6 +9,7 @@
 char *buf_reserve(struct buf *b, size_t len)
 {
   size_t need = b->len + len, cap = b->cap ? b->cap : 64;
+  assert(need >= len && need < SIZE_MAX / 2);
   if (b->toobig || (b->max && need > b->max)) {
     b->toobig = true;
     return NULL;

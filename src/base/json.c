@@ -182,6 +182,8 @@ size_t json_escape(struct buf *out, struct str s)
 {
   const unsigned char *p = (const unsigned char *)s.p;
   size_t plain = 0, i = 0, replaced = 0;
+  if (s.len == 0)
+    return 0;
   while (i < s.len) {
     unsigned char c;
     size_t n = plain_run(p + i, s.len - i);
@@ -293,30 +295,52 @@ int json_unescape(struct buf *out, struct str s)
 
 /* ---- reading ---- */
 
+/* cJSON ends strings at a NUL, so "\u0000" would cut a text silently: the
+ * copy says U+FFFD there. NULL when there is nothing to replace. */
+static char *without_nul_escapes(struct str text)
+{
+  char *copy = NULL, *end, *p;
+  if (text.len == 0 || !memmem(text.p, text.len, "\\u0000", 6))
+    return NULL;
+  p = copy = mem_strndup(text.p, text.len);
+  end = copy + text.len;
+  while ((p = memchr(p, '\\', (size_t)(end - p))) && end - p >= 2) {
+    if (end - p >= 6 && memcmp(p, "\\u0000", 6) == 0)
+      memcpy(p, "\\ufffd", 6);
+    p += 2;
+  }
+  return copy;
+}
+
+static json_value *parse(struct str text, size_t *at)
+{
+  const char *stop = text.p;
+  cJSON *v = cJSON_ParseWithLengthOpts(text.p, text.len, &stop, 0);
+  struct str rest = {stop, (size_t)(text.p + text.len - stop)};
+  if (v && str_trim(rest).len) {
+    cJSON_Delete(v);
+    v = NULL;
+  }
+  *at = (size_t)(stop - text.p);
+  return v;
+}
+
 json_value *json_parse(struct str text, size_t *at)
 {
-  const char *stop = NULL;
-  size_t bom = str_starts(text, STR("\xef\xbb\xbf")) ? 3 : 0;
-  cJSON *v;
-  /* cJSON cannot hold a NUL in a string and would cut there silently. */
+  size_t bom = str_starts(text, STR("\xef\xbb\xbf")) ? 3 : 0, stop = 0;
   const char *nul = text.len ? memchr(text.p, '\0', text.len) : NULL;
+  json_value *v = NULL;
   if (nul) {
-    if (at)
-      *at = (size_t)(nul - text.p);
-    return NULL;
-  }
-  v = text.len > bom
-          ? cJSON_ParseWithLengthOpts(text.p + bom, text.len - bom, &stop, 0)
-          : NULL;
-  if (v) {
-    struct str rest = {stop, (size_t)(text.p + text.len - stop)};
-    if (str_trim(rest).len) {
-      cJSON_Delete(v);
-      v = NULL;
-    }
+    stop = (size_t)(nul - text.p);
+  } else if (text.len > bom) {
+    char *copy = without_nul_escapes(text);
+    v = parse((struct str){(copy ? copy : text.p) + bom, text.len - bom},
+              &stop);
+    stop += bom;
+    mem_free(copy);
   }
   if (!v && at)
-    *at = stop ? (size_t)(stop - text.p) : 0;
+    *at = stop;
   return v;
 }
 
@@ -325,27 +349,36 @@ void json_free(json_value *v)
   cJSON_Delete(v);
 }
 
-json_value *json_read_file(const char *path, size_t max_bytes, struct err *e)
+/* -1 and a message when the file cannot be read or is too large. */
+static int read_file(struct buf *text, const char *path, struct err *e)
 {
   FILE *f = fopen(path, "rb");
+  char block[16384];
+  size_t n;
+  if (!f)
+    return err_add(e, "%s: %s", path, strerror(errno));
+  while (!text->toobig && (n = fread(block, 1, sizeof block, f)))
+    buf_add(text, block, n);
+  if (text->toobig)
+    err_add(e, "%s: larger than %zu bytes", path, text->max);
+  else if (ferror(f))
+    err_add(e, "%s: %s", path, strerror(errno));
+  n = text->toobig || ferror(f);
+  fclose(f);
+  return n ? -1 : 0;
+}
+
+json_value *json_read_file(const char *path, size_t max_bytes, struct err *e)
+{
   struct buf text = {.max = max_bytes};
   json_value *v = NULL;
-  size_t at, n, line = 1;
-  char *to;
-  if (!f) {
-    err_add(e, "%s: %s", path, strerror(errno));
-    return NULL;
-  }
-  while ((to = buf_reserve(&text, 65536)) && (n = fread(to, 1, 65536, f)))
-    text.len += n;
-  if (text.toobig) {
-    err_add(e, "%s: larger than %zu bytes", path, max_bytes);
-  } else if (!(v = json_parse(buf_str(&text), &at))) {
+  size_t at, line = 1;
+  if (read_file(&text, path, e) == 0 &&
+      !(v = json_parse(buf_str(&text), &at))) {
     for (size_t i = 0; i < at && i < text.len; i++)
       line += text.p[i] == '\n';
     err_add(e, "%s:%zu: not valid JSON", path, line);
   }
-  fclose(f);
   buf_free(&text);
   return v;
 }

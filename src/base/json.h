@@ -50,7 +50,8 @@ typedef struct cJSON json_value;
 
 /* Parse a whole document (a BOM in front is dropped). NULL on failure, *at
  * (if given) then holds the offset of the trouble. Nesting is capped at 1,000
- * by cJSON. Free with json_free. */
+ * by cJSON. A NUL in a string is beyond cJSON: written as \u0000 it becomes
+ * U+FFFD, as a byte it is an error. Free with json_free. */
 json_value *json_parse(struct str text, size_t *at);
 void json_free(json_value *v);
 /* A file of at most max_bytes; NULL and a message with the place in *e. */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+
 struct unit {
   const char *name;
   double factor;
@@ -49,10 +51,9 @@ static int scaled(struct str s, const struct unit *units, double *out)
 
 int units_duration(struct str s, uint64_t *out_ns)
 {
-  static const struct unit units[] = {{"", 1e9},    {"s", 1e9},   {"ms", 1e6},
-                                      {"us", 1e3},  {"ns", 1},    {"m", 60e9},
-                                      {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9},
-                                      {NULL, 0}};
+  static const struct unit units[] = {
+      {"", 1e9},   {"s", 1e9},    {"ms", 1e6},   {"us", 1e3},    {"ns", 1},
+      {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}, {NULL, 0}};
   double ns;
   if (scaled(s, units, &ns) < 0 || ns < 0 || ns > 9e18)
     return -1;
@@ -63,9 +64,9 @@ int units_duration(struct str s, uint64_t *out_ns)
 int units_size(struct str s, uint64_t *out_bytes)
 {
   static const struct unit units[] = {
-      {"", 1},          {"B", 1},
-      {"k", 1024},      {"K", 1024},      {"KB", 1024},      {"KiB", 1024},
-      {"M", 1048576},   {"MB", 1048576},  {"MiB", 1048576},
+      {"", 1},           {"B", 1},           {"k", 1024},
+      {"K", 1024},       {"KB", 1024},       {"KiB", 1024},
+      {"M", 1048576},    {"MB", 1048576},    {"MiB", 1048576},
       {"G", 1073741824}, {"GB", 1073741824}, {"GiB", 1073741824},
       {NULL, 0}};
   double bytes;
@@ -92,7 +93,7 @@ int units_number(struct str s, double *out)
 
 int units_integer(struct str s, int64_t *out)
 {
-  static const struct unit units[] = {{"", 1},   {"k", 1e3}, {"K", 1e3},
+  static const struct unit units[] = {{"", 1},    {"k", 1e3}, {"K", 1e3},
                                       {"M", 1e6}, {"G", 1e9}, {NULL, 0}};
   double x;
   if (scaled(s, units, &x) < 0 || x != floor(x) || fabs(x) > 0x1p53)
@@ -118,27 +119,29 @@ int units_boolean(struct str s, bool *out)
   return -1;
 }
 
+/* The unit is chosen as the number will be shown: never "1000 ms". */
 const char *units_show_duration(uint64_t ns, char buf[32])
 {
-  double s = (double)ns / 1e9;
-  if (ns < 1000000)
+  uint64_t s = (ns + NS_PER_SEC / 2) / NS_PER_SEC;
+  if (ns < 999500)
     snprintf(buf, 32, "%.0f us", (double)ns / 1e3);
-  else if (s < 1)
-    snprintf(buf, 32, "%.0f ms", s * 1e3);
-  else if (s < 60)
-    snprintf(buf, 32, "%.4g s", s);
+  else if (ns < 999500000)
+    snprintf(buf, 32, "%.0f ms", (double)ns / 1e6);
+  else if (ns < 59995000000)
+    snprintf(buf, 32, "%.4g s", (double)ns / 1e9);
   else if (s < 3600)
-    snprintf(buf, 32, "%dm %02ds", (int)s / 60, (int)s % 60);
+    snprintf(buf, 32, "%um %02us", (unsigned)(s / 60), (unsigned)(s % 60));
   else
-    snprintf(buf, 32, "%dh %02dm", (int)(s / 3600), (int)s / 60 % 60);
+    snprintf(buf, 32, "%lluh %02um", (unsigned long long)(s / 3600),
+             (unsigned)(s / 60 % 60));
   return buf;
 }
 
 const char *units_show_count(double n, char buf[32])
 {
-  if (n < 1000)
+  if (n < 999.95)
     snprintf(buf, 32, "%.4g", n);
-  else if (n < 1e6)
+  else if (n < 999950)
     snprintf(buf, 32, "%.1fk", n / 1e3);
   else
     snprintf(buf, 32, "%.2fM", n / 1e6);
