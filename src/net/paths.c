@@ -60,7 +60,9 @@ static struct paths *member(struct paths *at, struct str name)
       return &at->members[i];
   at->members = mem_resize(at->members, at->n_members + 1, sizeof *at->members);
   m = &at->members[at->n_members++];
-  *m = (struct paths){.name = {mem_strndup(name.p, name.len), name.len}};
+  at->lengths |= UINT64_C(1) << name.len % 64;
+  *m = (struct paths){.name = {mem_strndup(name.p, name.len), name.len},
+                      .head = paths_head(name)};
   return m;
 }
 
@@ -85,8 +87,8 @@ int paths_add(struct paths *root, const char *path, uint32_t tags,
 void paths_clear(struct paths *root)
 {
   for (size_t i = 0; i < root->n_members; i++) {
-    paths_clear(&root->members[i]);
     mem_free((char *)(uintptr_t)root->members[i].name.p);
+    paths_clear(&root->members[i]);
   }
   mem_free(root->members);
   if (root->element)
@@ -95,27 +97,12 @@ void paths_clear(struct paths *root)
   *root = (struct paths){0};
 }
 
-static const struct paths *find(const struct paths *at, struct str key)
-{
-  for (size_t i = 0; i < at->n_members; i++) {
-    const struct paths *m = &at->members[i];
-    /* The first letter turns most away before a call is made. */
-    if (m->name.len == key.len && m->name.p[0] == key.p[0] &&
-        memcmp(m->name.p, key.p, key.len) == 0)
-      return m;
-  }
-  return NULL;
-}
-
-const struct paths *paths_member(const struct paths *at, struct str key,
-                                 bool escaped)
+const struct paths *paths_escaped_member(const struct paths *at, struct str key)
 {
   struct buf plain = {0};
   const struct paths *m = NULL;
-  if (!escaped)
-    return find(at, key);
   if (json_unescape(&plain, key) == 0 && plain.len)
-    m = find(at, buf_str(&plain));
+    m = paths_member(at, buf_str(&plain));
   buf_free(&plain);
   return m;
 }

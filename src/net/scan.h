@@ -62,6 +62,14 @@ static inline unsigned scan_plain_mask(const char *p)
   return (unsigned)_mm_movemask_epi8(hit);
 }
 
+/* One step of the search: a match in the next 16 bytes, or NULL when there is
+ * none or fewer bytes are left. */
+static inline const char *scan_plain_step(const char *p, const char *end)
+{
+  unsigned mask = end - p >= 16 ? scan_plain_mask(p) : 0;
+  return mask ? p + __builtin_ctz(mask) : NULL;
+}
+
 /* The last, incomplete step looks at the 16 bytes before `end` again: those
  * in front of p are known not to match. */
 #define SCAN_SSE2(name, mask_of, bytes)                                        \
@@ -90,6 +98,12 @@ SCAN_SSE2(scan_plain_sse2, scan_plain_mask, scan_plain_bytes)
 #define scan_line  scan_line_bytes
 /* The first quote, backslash or control character in [p, end), or end. */
 #define scan_plain scan_plain_bytes
+
+static inline const char *scan_plain_step(const char *p, const char *end)
+{
+  const char *at = end - p >= 16 ? scan_plain_bytes(p, p + 16) : p + 16;
+  return at < p + 16 ? at : NULL;
+}
 
 #endif
 

@@ -287,8 +287,10 @@ static int feed_guess(struct wire *w, const char *p, size_t len)
 
 static void keep_body(struct wire *w, const char *p, size_t len)
 {
-  size_t max = w->c.keep_body ? w->c.max_text : ERROR_BODY_MAX;
-  size_t room = max > w->body.len ? max - w->body.len : 0;
+  size_t max = w->c.max_text, room;
+  if (!w->c.keep_body && max > ERROR_BODY_MAX)
+    max = ERROR_BODY_MAX;
+  room = max - w->body.len;
   buf_add(&w->body, p, len < room ? len : room);
 }
 

@@ -111,9 +111,13 @@ static void set_finish(struct wire *w, int choice, struct str reason)
   w->r.finish_reason[n] = '\0';
 }
 
+/* What end_text and end_tool have not emptied themselves: a choice is reset
+ * for every event, and is large. */
 static void choice_reset(struct wire_choice *c)
 {
-  *c = (struct wire_choice){.index = -1, .tool.index = -1};
+  c->index = c->tool.index = -1;
+  c->finish = c->text = (struct str){NULL, 0};
+  c->fields = 0;
 }
 
 static void end_choice(struct wire *w)
@@ -236,8 +240,13 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
 
 static void event_reset(struct wire_event *e)
 {
-  *e = (struct wire_event){.completion_tokens = -1};
-  choice_reset(&e->choice);
+  if (!e->choice_is_clean)
+    e->choice = (struct wire_choice){.index = -1, .tool.index = -1};
+  e->choice_is_clean = false;
+  e->position = 0;
+  e->completion_tokens = -1;
+  e->is_waiting = e->effects = e->failed = false;
+  e->told = 0;
 }
 
 /* Only one text and nothing that adds up or decides: another event of this
@@ -256,7 +265,8 @@ static void read_predicted(struct wire *w, const struct wire_payload *p)
   tell(w, p);
 }
 
-static int read(struct wire *w, const struct paths *paths, struct str data)
+static int read_document(struct wire *w, const struct paths *paths,
+                         struct str data)
 {
   struct wire_event *e = &w->event;
   struct wire_choice *c = &e->choice;
@@ -266,6 +276,7 @@ static int read(struct wire *w, const struct paths *paths, struct str data)
     return -1;
   if (c->fields || c->has_tool || c->finish.len || e->position == 0)
     end_choice(w);
+  e->choice_is_clean = true;
   if (e->failed)
     wire_fail_with(w, OUTCOME_API_ERROR, data);
   return 0;
@@ -280,7 +291,7 @@ int wire_event_read(struct wire *w, struct str name, struct str data)
     read_predicted(w, &p);
     return 0;
   }
-  if (read(w, paths, data) < 0)
+  if (read_document(w, paths, data) < 0)
     return -1;
   if (is_plain_text(e))
     wire_shape_learn(&w->shape, paths, data, &e->waiting);
@@ -292,5 +303,5 @@ int wire_event_read(struct wire *w, struct str name, struct str data)
 int wire_event_read_plain(struct wire *w, struct str document)
 {
   const struct dialect_rules *rules = &w->c.dialect->plain;
-  return read(w, dialect_paths(rules, STR(""), document), document);
+  return read_document(w, dialect_paths(rules, STR(""), document), document);
 }

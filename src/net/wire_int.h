@@ -39,6 +39,7 @@ struct wire_choice {
 
 struct wire_event {
   struct wire_choice choice;
+  bool choice_is_clean;        /* it holds nothing of the event before */
   int position;                /* elements of choices[] that ended */
   int64_t completion_tokens;   /* -1: not in this event */
   struct wire_payload waiting; /* told when the event's usage is known */

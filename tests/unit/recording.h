@@ -66,7 +66,7 @@ static inline struct recording recording_read(const char *name)
     assert(at > 0);
     head = (struct str){body.p, (size_t)at};
     body = (struct str){body.p + at + 4, body.len - (size_t)at - 4};
-    r.status = atoi(head.p + 9);
+    r.status = (int)strtol(head.p + 9, NULL, 10);
     type = recording_header(head, "content-type");
     snprintf(r.content_type, sizeof r.content_type, "%.*s", STR_ARG(type));
     if (recording_is_chunked(head, body)) {

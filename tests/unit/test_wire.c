@@ -764,6 +764,24 @@ static void plain_answers_have_a_limit(void **state)
   wire_free(w);
 }
 
+/* However it is cut, the same beginning is read. */
+static void error_bodies_have_a_limit(void **state)
+{
+  struct wire_config c = {.dialect = wire_dialect_find("chat"), .max_text = 9};
+  struct str in = STR("0123456789abcdef");
+  struct wire *w = wire_new();
+  (void)state;
+  for (size_t step = 1; step <= in.len; step *= 2) {
+    wire_start(w, &c, NULL, NULL);
+    wire_head(w, 500, STR("text/plain"));
+    for (size_t i = 0; i < in.len; i += step)
+      wire_feed(w, in.p + i, step);
+    wire_end(w, true);
+    assert_string_equal(wire_result(w)->message, "012345678");
+  }
+  wire_free(w);
+}
+
 static void bodies_are_kept_when_asked(void **state)
 {
   static const char *const types[] = {"text/event-stream", "text/plain",
@@ -888,6 +906,7 @@ int main(void)
       cmocka_unit_test(long_messages_are_cut_between_characters),
       cmocka_unit_test(text_beyond_its_limit_is_cut_not_counted),
       cmocka_unit_test(plain_answers_have_a_limit),
+      cmocka_unit_test(error_bodies_have_a_limit),
       cmocka_unit_test(bodies_are_kept_when_asked),
       cmocka_unit_test(a_callback_stops_the_feed),
       cmocka_unit_test(lookalikes_of_the_last_event),
