@@ -47,7 +47,7 @@ static void act_head(struct mock_exchange *x)
   if (x->plan.not_chunked ||
       (h.framing == MOCK_CHUNKED && x->conn->http.parser.http_minor == 0)) {
     h.framing = MOCK_TO_CLOSE;
-    x->close = true;
+    h.close = x->close = true;
   }
   if (x->plan.encoding != MOCK_IDENTITY)
     h.encoding = x->plan.encoding == MOCK_GZIP ? "gzip" : "br";
