@@ -163,6 +163,9 @@ static void hint_connect(const struct trial *t, struct buf *out)
   else if (says(t, "refused"))
     buf_adds(out, "nothing listens there: is the server up, and is this its "
                   "port?\n");
+  else if (t->outcome == OUTCOME_TIMEOUT_CONNECT && https(t))
+    buf_adds(out, "is the address right, does a firewall stand between, or "
+                  "does this port speak plain http://?\n");
   else
     buf_adds(out, "is the address right, and does a firewall stand between?\n");
 }
@@ -324,7 +327,7 @@ static void add_words(struct buf *out, const char *words)
 static void what_happened(const struct trial *t, struct buf *out)
 {
   const char *words = t->outcome == OUTCOME_REDIRECT ? t->location : t->message;
-  buf_addf(out, "POST %s\n", t->url);
+  buf_addf(out, "%s %s\n", t->method ? t->method : "POST", t->url);
   if (t->status)
     buf_addf(out, "HTTP status %d", t->status);
   if (t->status < 300)

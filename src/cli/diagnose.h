@@ -18,6 +18,7 @@ enum diagnosis {
 
 /* What was asked, and what came back. Strings are borrowed, "" for none. */
 struct trial {
+  const char *method;   /* NULL: POST */
   const char *url;      /* as sent, secrets masked */
   const char *api;      /* "chat", "completions", or NULL for anything else */
   const char *model;    /* NULL: none named */

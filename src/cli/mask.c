@@ -98,19 +98,28 @@ static void mask_value(struct buf *out, const struct option *row,
     buf_addstr(out, s);
 }
 
-void mask_known(struct buf *text, const char *secret)
+static void replace(struct buf *text, struct str secret)
 {
   struct buf out = {0};
-  struct str rest = buf_str(text), s = str_of(secret);
+  struct str rest = buf_str(text);
   ptrdiff_t at;
-  while (s.len >= 6 && (at = str_find(rest, s)) >= 0) {
+  if (secret.len < 6 || str_find(rest, secret) < 0)
+    return;
+  while ((at = str_find(rest, secret)) >= 0) {
     buf_add(&out, rest.p, (size_t)at);
     buf_adds(&out, MASK);
-    rest = (struct str){rest.p + at + s.len, rest.len - (size_t)at - s.len};
+    rest = (struct str){rest.p + at + secret.len,
+                        rest.len - (size_t)at - secret.len};
   }
   buf_addstr(&out, rest);
   buf_free(text);
   *text = out;
+}
+
+void mask_known(struct buf *text, const struct option_list *secrets)
+{
+  for (size_t i = 0; i < secrets->n; i++)
+    replace(text, str_of(secrets->items[i]));
 }
 
 /* As a shell would need it. */
@@ -136,8 +145,7 @@ static void quote(struct buf *out, struct str s)
 }
 
 char *mask_command(const struct options_spec *spec, int argc,
-                   char *const argv[], const char *const known[],
-                   size_t n_known)
+                   char *const argv[], const struct option_list *secrets)
 {
   struct buf out = {0};
   const struct option *pending = NULL; /* the next argument is its value */
@@ -154,8 +162,7 @@ char *mask_command(const struct options_spec *spec, int argc,
     else
       buf_adds(&word, argv[i]);
     pending = row && !value && row->kind != OPTION_BOOLEAN ? row : NULL;
-    for (size_t k = 0; k < n_known; k++)
-      mask_known(&word, known[k]);
+    mask_known(&word, secrets);
     buf_addc(&out, ' ');
     quote(&out, buf_str(&word));
     buf_free(&word);

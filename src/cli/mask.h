@@ -14,15 +14,13 @@ bool mask_is_secret_header(struct str name);
 /* Append a URL with its user and password, and the values of query fields
  * that are named like secrets, replaced. */
 void mask_url(struct buf *out, struct str url);
-/* Replace every appearance of a secret; one of less than six bytes is left
- * alone, for it would be found inside words. */
-void mask_known(struct buf *text, const char *secret);
+/* Replace every appearance of these secrets. One of less than six bytes is
+ * left alone, for it would be found inside words. */
+void mask_known(struct buf *text, const struct option_list *secrets);
 /* A command line as a shell would take it, secrets masked: values of secret
- * rows, of secret headers (row "header"), in URLs, and every place where one
- * of `known` (keys from elsewhere; may be NULL) appears. `argv` is what stood
- * behind `program`. Owned by the caller. */
+ * rows, of secret headers (row "header"), in URLs, and the known ones wherever
+ * they appear. `argv` is what stood behind `program`. Owned by the caller. */
 char *mask_command(const struct options_spec *spec, int argc,
-                   char *const argv[], const char *const known[],
-                   size_t n_known);
+                   char *const argv[], const struct option_list *secrets);
 
 #endif

@@ -103,6 +103,28 @@ static void read_headers(struct run_options *r, struct err *e)
     headers_add(&r->config.headers, r->headers.items[i], e);
 }
 
+/* "Bearer x": what is secret is the last word. */
+static void keep_secret(struct run_options *r, struct str value)
+{
+  size_t i = value.len;
+  while (i > 0 && value.p[i - 1] != ' ')
+    i--;
+  option_list_add(&r->secrets, (struct str){value.p + i, value.len - i});
+}
+
+static void collect_secrets(struct run_options *r)
+{
+  struct str lines = buf_str(&r->config.headers);
+  if (r->config.api_key)
+    option_list_add(&r->secrets, str_of(r->config.api_key));
+  while (lines.len) {
+    struct str value = str_split(&lines, '\n');
+    struct str name = str_split(&value, ':');
+    if (mask_is_secret_header(name))
+      keep_secret(r, str_trim(value));
+  }
+}
+
 static void read_figures(struct run_options *r, struct err *e)
 {
   r->blocks = BLOCKS_DEFAULT;
@@ -151,6 +173,7 @@ enum options_result run_options_read(struct run_options *r, int argc,
   read_target(r, e);
   read_key(r, e);
   read_headers(r, e);
+  collect_secrets(r);
   read_figures(r, e);
   check_files(r, e);
   return e->count > before ? OPTIONS_ERROR : OPTIONS_OK;
@@ -175,11 +198,17 @@ static void load_text(struct buf *out, const char *key, const json_value *v)
 static bool is_load_key(struct str key)
 {
   struct str keys = STR("request_rate arrival max_concurrency num_requests "
-                        "duration warmup drain");
+                        "duration warmup warmup_requests drain");
   while (keys.p)
     if (str_eq(str_split(&keys, ' '), key))
       return true;
   return false;
+}
+
+/* --warmup takes requests and times alike. */
+static const char *option_of_load(const char *key)
+{
+  return strcmp(key, "warmup_requests") == 0 ? "warmup" : key;
 }
 
 static void apply_load(struct run_options *r, const json_value *load,
@@ -190,13 +219,10 @@ static void apply_load(struct run_options *r, const json_value *load,
     buf_addf(&where, "%s: load.%s", place, json_name(v));
     if (is_load_key(str_of(json_name(v)))) {
       load_text(&text, json_name(v), v);
-      options_set(&r->options, json_name(v), buf_cstr(&text), OPTION_SCRIPT,
-                  buf_cstr(&where), e);
+      options_set(&r->options, option_of_load(json_name(v)), buf_cstr(&text),
+                  OPTION_SCRIPT, buf_cstr(&where), e);
     } else {
-      err_add(e,
-              "%s: not possible yet; use request_rate, arrival, "
-              "max_concurrency, num_requests, duration, warmup or drain",
-              buf_cstr(&where));
+      err_add(e, "%s: not supported by this version", buf_cstr(&where));
     }
     buf_free(&text);
     buf_free(&where);
@@ -296,5 +322,6 @@ void run_options_free(struct run_options *r)
   mem_free(r->config.endpoint);
   mem_free(r->config.api_key);
   buf_free(&r->config.headers);
+  option_list_free(&r->secrets);
   *r = (struct run_options){0};
 }

@@ -27,6 +27,7 @@ struct run_options {
   unsigned blocks; /* see report/blocks.h */
   double percentiles[USER_PERCENTILES_MAX];
   size_t n_percentiles;
+  struct option_list secrets; /* keys, as they could appear in some text */
 };
 
 extern const struct options_spec run_options_spec;

@@ -124,6 +124,15 @@ static const struct row rows[] = {
      DIAGNOSIS_HOPELESS,
      "no connection (refused or unreachable): refused\n"
      "nobody said --url, so this is the default; where is the server?\n"},
+    {{.outcome = OUTCOME_TIMEOUT_CONNECT, .url = "https://h:8000/x"},
+     DIAGNOSIS_HOPELESS,
+     "no connection in time\n"
+     "is the address right, does a firewall stand between, or does this port "
+     "speak plain http://?\n"},
+    {{.outcome = OUTCOME_TIMEOUT_CONNECT},
+     DIAGNOSIS_HOPELESS,
+     "no connection in time\n"
+     "is the address right, and does a firewall stand between?\n"},
     {{.outcome = OUTCOME_DNS, .message = "Could not resolve host: h"},
      DIAGNOSIS_HOPELESS,
      "the host name could not be resolved: Could not resolve host: h\n"

@@ -344,17 +344,26 @@ static void flags_win_over_the_scenario(void **state)
   done(&p);
 }
 
+static void warmup_of_the_scenario_in_requests(void **state)
+{
+  struct parsed p;
+  (void)state;
+  parse(&p, (char *const[MOST]){NULL}, "{\"warmup_requests\": 12}");
+  assert_string_equal(err_text(&p.e), "");
+  assert_int_equal(p.o.config.load.warmup_requests, 12);
+  assert_int_equal(p.o.config.load.warmup_ns, 0);
+  done(&p);
+}
+
 static void load_mistakes_name_the_file(void **state)
 {
   struct parsed p;
   (void)state;
   parse(&p, (char *const[MOST]){NULL},
         "{\"max_concurrency\": 0, \"stages\": []}");
-  assert_string_equal(
-      err_text(&p.e),
-      "s.lua: load.max_concurrency: must be at least 1\n"
-      "s.lua: load.stages: not possible yet; use request_rate, arrival, "
-      "max_concurrency, num_requests, duration, warmup or drain\n");
+  assert_string_equal(err_text(&p.e),
+                      "s.lua: load.max_concurrency: must be at least 1\n"
+                      "s.lua: load.stages: not supported by this version\n");
   done(&p);
 }
 
@@ -438,6 +447,7 @@ int main(void)
       TEST(every_mistake_has_its_words),
       TEST(existing_files_are_kept),
       TEST(flags_win_over_the_scenario),
+      TEST(warmup_of_the_scenario_in_requests),
       TEST(load_mistakes_name_the_file),
       TEST(b130_infinite_rate_with_a_cap_is_a_closed_loop),
       TEST(the_load_in_words),

@@ -1,0 +1,83 @@
+#include "cli/models.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/mask.h"
+#include "net/fetch.h"
+
+/* A list that takes longer is no help any more. */
+#define PATIENCE_NS (20 * NS_PER_SEC)
+
+/* The list is a neighbour of the endpoints: of /v1/chat/completions, or of
+ * another root's /chat/completions. */
+static void models_url(const struct config *c, struct buf *out)
+{
+  struct str path = str_of(c->endpoint);
+  static const struct str tails[] = {{"/chat/completions", 17},
+                                     {"/completions", 12}};
+  buf_adds(out, c->base_url);
+  for (size_t i = 0; i < 2; i++) {
+    if (path.len && path.p[0] == '/' && str_ends(path, tails[i])) {
+      buf_addf(out, "%.*s/models%s", (int)(path.len - tails[i].len), path.p,
+               c->query);
+      return;
+    }
+  }
+  buf_addf(out, "/v1/models%s", c->query);
+}
+
+/* {"data": [{"id": …}, …]}, or the bare array. */
+static int read_ids(struct str body, struct option_list *out)
+{
+  json_value *v = json_parse(body, NULL);
+  const json_value *data = json_is_array(v) ? v : json_get(v, "data");
+  int rc = json_is_array(data) ? 0 : -1;
+  for (const json_value *m = rc ? NULL : json_first(data); m; m = json_next(m))
+    if (json_text(json_get(m, "id")))
+      option_list_add(out, str_of(json_text(json_get(m, "id"))));
+  json_free(v);
+  return rc;
+}
+
+static void keep(const struct fetch *f, const char *url,
+                 struct models_answer *what)
+{
+  if (!what)
+    return;
+  *what =
+      (struct models_answer){.outcome = f->outcome, .status = f->info.status};
+  mask_url(&what->url, str_of(url));
+  snprintf(what->message, sizeof what->message, "%s", f->message);
+  snprintf(what->content_type, sizeof what->content_type, "%s",
+           f->info.content_type);
+  snprintf(what->location, sizeof what->location, "%s", f->info.location);
+}
+
+int models_list(const struct config *c, struct option_list *out,
+                struct models_answer *what)
+{
+  struct buf url = {0};
+  struct err e = {0};
+  struct fetch f;
+  struct fetch_request r = {
+      .net = config_net(c),
+      .http = {.method = "GET", .total_ns = PATIENCE_NS},
+      .wire = {.raw = true, .keep_body = true},
+  };
+  int rc = -1;
+  models_url(c, &url);
+  r.http.url = buf_cstr(&url);
+  r.http.headers = config_headers(c, &e);
+  fetch_run(&f, &r);
+  if (f.outcome == OUTCOME_OK)
+    rc = read_ids(f.result->body, out);
+  if (rc < 0)
+    keep(&f, r.http.url, what);
+  fetch_free(&f);
+  xfer_headers_unref(r.http.headers);
+  buf_free(&url);
+  err_free(&e);
+  return rc;
+}

@@ -1,0 +1,276 @@
+#include "cli/preflight.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/diagnose.h"
+#include "cli/mask.h"
+#include "cli/models.h"
+#include "net/fetch.h"
+
+/* A stream that has run so long after its first token works. */
+#define ENOUGH_NS (2 * NS_PER_SEC)
+/* A server that takes longer for a connection is not there. */
+#define CONNECT_NS (10 * NS_PER_SEC)
+/* Longer silence is told, so that nobody thinks that stoke hangs … */
+#define PATIENCE_NS (3 * NS_PER_SEC)
+/* … and longer waiting is left to the run itself. */
+#define LONGEST_NS (120 * NS_PER_SEC)
+
+/* ---- proxies ---- */
+
+static struct str host_of(const char *url)
+{
+  struct str s = str_of(url), host;
+  ptrdiff_t at = str_find(s, STR("://"));
+  size_t len = 0;
+  if (at >= 0)
+    s = (struct str){s.p + at + 3, s.len - (size_t)at - 3};
+  host = str_split(&s, '/');
+  if (host.len && host.p[0] == '[')
+    return str_split(&host, ']');
+  while (len < host.len && host.p[len] != ':')
+    len++;
+  return (struct str){host.p, len};
+}
+
+static bool is_loopback(struct str host)
+{
+  return str_ieq(host, STR("localhost")) || str_starts(host, STR("127.")) ||
+         str_eq(host, STR("[::1"));
+}
+
+/* "localhost, .example.org,10.0.0.1" or "*" */
+static bool is_exempt(struct str host, const char *list)
+{
+  struct str rest = str_of(list);
+  while (rest.p) {
+    struct str name = str_trim(str_split(&rest, ','));
+    if (name.len && name.p[0] == '.')
+      name = (struct str){name.p + 1, name.len - 1};
+    if (str_eq(name, STR("*")))
+      return true;
+    if (name.len && name.len <= host.len &&
+        str_ieq((struct str){host.p + host.len - name.len, name.len}, name) &&
+        (name.len == host.len || host.p[host.len - name.len - 1] == '.'))
+      return true;
+  }
+  return false;
+}
+
+const char *preflight_proxy(const char *url)
+{
+  /* As curl looks at them: HTTP_PROXY is not one, for CGI's sake. */
+  static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", NULL};
+  static const char *const plain[] = {"http_proxy", NULL};
+  static const char *const all[] = {"all_proxy", "ALL_PROXY", NULL};
+  const char *const *lists[] = {
+      str_istarts(str_of(url), STR("https:")) ? tls : plain, all};
+  struct str host = host_of(url);
+  const char *exempt = getenv("no_proxy");
+  if (!exempt)
+    exempt = getenv("NO_PROXY");
+  if (is_loopback(host) || is_exempt(host, exempt))
+    return NULL;
+  for (size_t i = 0; i < 2; i++)
+    for (const char *const *name = lists[i]; *name; name++)
+      if (getenv(*name) && *getenv(*name))
+        return *name;
+  return NULL;
+}
+
+/* ---- the request ---- */
+
+static struct xfer_headers *all_headers(const struct preflight *p,
+                                        struct err *e)
+{
+  struct xfer_headers *common = config_headers(p->config, e);
+  struct xfer_headers *own = xfer_headers_copy(common);
+  struct str lines = buf_str(&p->request->headers);
+  while (lines.len) {
+    struct str value = str_split(&lines, '\n');
+    struct str name = str_split(&value, ':');
+    xfer_headers_set(own, name, str_trim(value), e);
+  }
+  xfer_headers_unref(common);
+  return own;
+}
+
+static void on_slow(void *ud)
+{
+  log_line("waiting for the answer to a pre-flight request (POST %s)",
+           (const char *)ud);
+}
+
+static uint64_t shortest(uint64_t ns)
+{
+  return ns && ns < LONGEST_NS ? ns : LONGEST_NS;
+}
+
+static void ask(const struct preflight *p, const char *url, char *shown,
+                struct fetch *f)
+{
+  const struct config *c = p->config;
+  const struct request *q = p->request;
+  struct err e = {0};
+  struct fetch_request r = {
+      .net = config_net(c),
+      .http = {.method = "POST",
+               .url = url,
+               .headers = all_headers(p, &e),
+               .body = buf_str(&q->body),
+               .first_ns = c->ttft_timeout_ns,
+               .idle_ns = c->idle_timeout_ns,
+               .total_ns =
+                   shortest(q->timeout_ns ? q->timeout_ns : c->timeout_ns)},
+      .wire = {.dialect = q->api ? wire_dialect_find(q->api) : NULL,
+               .choices = q->choices,
+               .raw = !q->api},
+      .enough_ns = ENOUGH_NS,
+      .patience_ns = PATIENCE_NS,
+      .slow = on_slow,
+      .ud = shown,
+  };
+  if (!r.net.connect_timeout_ns)
+    r.net.connect_timeout_ns = CONNECT_NS;
+  fetch_run(f, &r);
+  xfer_headers_unref(r.http.headers);
+  err_free(&e);
+}
+
+/* ---- the verdict ---- */
+
+static void say(struct buf *lines, const struct option_list *secrets)
+{
+  struct str all;
+  mask_known(lines, secrets);
+  all = str_trim(buf_str(lines));
+  while (all.p) {
+    struct str line = str_split(&all, '\n');
+    if (line.len)
+      log_line("pre-flight: %.*s", STR_ARG(line));
+  }
+}
+
+static enum diagnosis judge(const struct preflight *p, const char *shown,
+                            const struct fetch *f, struct buf *lines)
+{
+  const struct config *c = p->config;
+  struct option_list models = {0};
+  struct trial t = {
+      .url = shown,
+      .api = p->request->api,
+      .model = c->model,
+      .key_from = p->key_from,
+      .proxy = c->proxy ? NULL : preflight_proxy(c->base_url),
+      .default_url = p->default_url,
+      .stream_asked = p->request->stream,
+      .outcome = f->outcome,
+      .status = f->info.status,
+      .message = f->message,
+      .content_type = f->info.content_type,
+      .location = f->info.location,
+      .streamed = f->result->streamed,
+      .hung_up = f->hung_up,
+      .usage = f->result->usage.completion_tokens,
+  };
+  enum diagnosis d;
+  if (diagnose_wants_models(&t) && models_list(c, &models, NULL) == 0)
+    t.models = &models;
+  d = diagnose(&t, lines);
+  option_list_free(&models);
+  return d;
+}
+
+int preflight_run(const struct preflight *p)
+{
+  const struct config *c = p->config;
+  struct buf url = {0}, shown = {0}, lines = {0};
+  struct fetch f;
+  enum diagnosis d;
+  buf_addf(&url, "%s%.*s%s", c->base_url, STR_ARG(buf_str(&p->request->path)),
+           c->query);
+  mask_url(&shown, buf_str(&url));
+  ask(p, buf_cstr(&url), (char *)buf_cstr(&shown), &f);
+  d = judge(p, buf_cstr(&shown), &f, &lines);
+  if (d != DIAGNOSIS_FINE || !p->quiet)
+    say(&lines, p->secrets);
+  if (d == DIAGNOSIS_DOUBTFUL)
+    log_line("pre-flight: this may pass, so the run goes on");
+  if (d == DIAGNOSIS_HOPELESS)
+    log_line("pre-flight: every request would end like this, so none was "
+             "sent (--no-preflight sends them all the same)");
+  fetch_free(&f);
+  buf_free(&url);
+  buf_free(&shown);
+  buf_free(&lines);
+  return d == DIAGNOSIS_HOPELESS ? -1 : 0;
+}
+
+/* ---- the model ---- */
+
+/* The server did not say: what it said instead, and what to do. */
+static bool explain_no_list(const struct preflight *p,
+                            const struct models_answer *a, struct err *e)
+{
+  const struct config *c = p->config;
+  struct buf lines = {0}, url = a->url;
+  struct trial t = {
+      .method = "GET",
+      .url = buf_cstr(&url),
+      .key_from = p->key_from,
+      .proxy = c->proxy ? NULL : preflight_proxy(c->base_url),
+      .default_url = p->default_url,
+      .outcome = a->outcome == OUTCOME_OK ? OUTCOME_NOT_JSON : a->outcome,
+      .status = a->status,
+      .message = a->message,
+      .content_type = a->content_type,
+      .location = a->location,
+  };
+  struct str all;
+  diagnose(&t, &lines);
+  mask_known(&lines, p->secrets);
+  all = str_trim(buf_str(&lines));
+  err_add(e, "--model: nobody named one, and the server does not say what it "
+             "has");
+  while (all.p) {
+    struct str line = str_split(&all, '\n');
+    err_add(e, "%.*s", STR_ARG(line));
+  }
+  buf_free(&lines);
+  /* A server without a list may still answer to a name. */
+  return a->outcome != OUTCOME_NOT_FOUND && a->outcome != OUTCOME_OK;
+}
+
+static void explain_choice(const struct option_list *ids, struct err *e)
+{
+  enum { SHOWN = 20 };
+  struct buf text = {0};
+  for (size_t i = 0; i < ids->n && i < SHOWN; i++)
+    buf_addf(&text, "%s%s", i ? ", " : "", ids->items[i]);
+  if (ids->n == 0)
+    err_add(e, "--model: nobody named one, and the server lists none");
+  else
+    err_add(e, "--model: choose one; the server has %zu: %s%s", ids->n,
+            buf_cstr(&text), ids->n > SHOWN ? ", ..." : "");
+  buf_free(&text);
+}
+
+char *preflight_model(const struct preflight *p, bool *hopeless, struct err *e)
+{
+  struct option_list ids = {0};
+  struct models_answer answer = {0};
+  char *model = NULL;
+  *hopeless = false;
+  if (models_list(p->config, &ids, &answer) < 0)
+    *hopeless = explain_no_list(p, &answer, e);
+  else if (ids.n == 1)
+    model = mem_strdup(ids.items[0]);
+  else
+    explain_choice(&ids, e);
+  option_list_free(&ids);
+  buf_free(&answer.url);
+  return model;
+}
