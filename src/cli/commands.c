@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/suggest.h"
 #include "cli/cmd_mock.h"
+#include "cli/cmd_run.h"
 #include "cli/version.h"
 
 struct command {
@@ -14,6 +15,7 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"run", cmd_run, "put load on a server and measure it"},
     {"mock", cmd_mock, "be a server to try things on, with known answers"},
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -13,7 +13,8 @@ void mock_pipe_begin(struct mock_pipe *p, const struct mock_plan *plan,
   p->chunked = chunked;
   p->started = false;
   p->passed = p->due = 0;
-  mock_pipe_reset(p);
+  p->held_at = 0;
+  buf_reset(&p->held);
   if (p->gz) {
     deflateEnd(p->gz);
     mem_free(p->gz);
@@ -25,12 +26,6 @@ void mock_pipe_begin(struct mock_pipe *p, const struct mock_plan *plan,
     deflateInit2(p->gz, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8,
                  Z_DEFAULT_STRATEGY);
   }
-}
-
-void mock_pipe_reset(struct mock_pipe *p)
-{
-  p->held_at = 0;
-  buf_reset(&p->held);
 }
 
 void mock_pipe_deinit(struct mock_pipe *p)
@@ -64,6 +59,9 @@ void mock_pipe_event(struct mock_pipe *p, const char *name, struct str data,
                      struct buf *text)
 {
   const char *comma = NULL;
+  if (p->plan->bom && !p->started)
+    buf_adds(text, "\xef\xbb\xbf");
+  p->started = true;
   if (p->plan->comments) {
     buf_adds(text, ": mock");
     end_line(p, text);
@@ -80,16 +78,8 @@ void mock_pipe_event(struct mock_pipe *p, const char *name, struct str data,
     add_data(p, (struct str){data.p, first}, text);
     data = (struct str){data.p + first, data.len - first};
   }
-  if (data.len)
+  if (data.len || !name)
     add_data(p, data, text);
-  end_line(p, text);
-}
-
-void mock_pipe_comment(struct mock_pipe *p, const char *words, struct buf *text)
-{
-  buf_adds(text, ": ");
-  buf_adds(text, words);
-  end_line(p, text);
   end_line(p, text);
 }
 
@@ -131,8 +121,10 @@ static void pass(struct mock_pipe *p, struct str s, struct buf *out)
     frame(p, s, out);
     return;
   }
-  if (!mock_pipe_holds(p))
-    mock_pipe_reset(p);
+  if (!mock_pipe_holds(p)) {
+    buf_reset(&p->held);
+    p->held_at = 0;
+  }
   buf_addstr(&p->held, s);
 }
 
@@ -153,7 +145,7 @@ static void compress_part(struct mock_pipe *p, struct str s, int mode,
   pass(p, buf_str(&p->packed), out);
 }
 
-static void put(struct mock_pipe *p, struct str body, struct buf *out)
+void mock_pipe_put(struct mock_pipe *p, struct str body, struct buf *out)
 {
   if (p->gz)
     compress_part(p, body, Z_SYNC_FLUSH, out);
@@ -162,14 +154,6 @@ static void put(struct mock_pipe *p, struct str body, struct buf *out)
     pass(p, (struct str){"\x8b\x02\x80\xff\xfe", 5}, out);
   else
     pass(p, body, out);
-}
-
-void mock_pipe_put(struct mock_pipe *p, struct str body, struct buf *out)
-{
-  if (p->plan->bom && !p->started)
-    put(p, STR("\xef\xbb\xbf"), out);
-  p->started = true;
-  put(p, body, out);
 }
 
 void mock_pipe_flush(struct mock_pipe *p, struct buf *out)

@@ -1,0 +1,244 @@
+/* stoke run: from a command line to a table. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/cmd_run.h"
+#include "cli/limits.h"
+#include "cli/mask.h"
+#include "cli/preflight.h"
+#include "cli/run_report.h"
+#include "cli/run_watch.h"
+#include "cli/version.h"
+#include "script/vm.h"
+
+/* Everything that one invocation owns. */
+struct job {
+  struct run_options options;
+  struct scenario *scenario;
+  struct run_result result;
+  struct request sample; /* a request as the scenario makes them */
+  char *command;         /* masked */
+  uint64_t files_allowed;
+  struct err e;
+};
+
+enum { GO_ON = -1, DONE = 0, FAILED = 1, MISUSED = 2 };
+
+/* ---- what is asked ---- */
+
+static struct scenario *open_scenario(const struct run_options *o,
+                                      struct err *e)
+{
+  const struct options *p = &o->options;
+  struct scenario_options so = {
+      .name = p->args.n ? p->args.items[0] : NULL,
+      .params = (const char *const *)o->params.items,
+      .n_params = o->params.n,
+      .args = (const char *const *)p->rest.items,
+      .n_args = p->rest.n,
+      .seed = o->config.seed,
+      .memory = o->config.lua_memory,
+      .unsafe = o->unsafe,
+  };
+  if (so.name && strstr(so.name, "://")) {
+    struct buf shown = {0};
+    mask_url(&shown, str_of(so.name));
+    err_add(e,
+            "%s: a server is named with --url; what stands alone is a "
+            "scenario",
+            buf_cstr(&shown));
+    buf_free(&shown);
+    return NULL;
+  }
+  return scenario_open(&so, e);
+}
+
+/* What a scenario may say but this version does not do must not be passed
+ * over in silence. */
+static void check_hooks(const struct scenario *s, struct err *e)
+{
+  static const enum hook later[] = {HOOK_SESSION,  HOOK_ON_FIRST_TOKEN,
+                                    HOOK_ON_CHUNK, HOOK_CONTROL,
+                                    HOOK_RATE,     HOOK_ARRIVALS};
+  for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+    if (scenario_has(s, later[i]))
+      err_add(e, "%s: %s: not supported by this version", s->path,
+              hook_name(later[i]));
+  if (s->metrics)
+    err_add(e, "%s: metrics: not supported by this version", s->path);
+  if (s->thresholds)
+    err_add(e, "%s: thresholds: not supported by this version", s->path);
+}
+
+static void check_limits(struct job *j)
+{
+  const struct load *load = &j->options.config.load;
+  uint64_t most = load->max_concurrency;
+  const char *place = "--max-concurrency";
+  /* All at once is as many as there are. */
+  if (!most && load->request_rate > 1e300) {
+    most = load->num_requests;
+    place = "--request-rate inf";
+  }
+  if (load->num_requests && most > load->num_requests)
+    most = load->num_requests;
+  limits_check_files(most, j->options.config.threads, j->files_allowed, place,
+                     &j->e);
+}
+
+static void show_notices(const struct run_options *o)
+{
+  for (size_t i = 0; !o->quiet && i < o->options.notices.n; i++)
+    log_line("%s", o->options.notices.items[i]);
+}
+
+/* Every mistake of command line and scenario, told together. */
+static int understand(struct job *j, int argc, char *const argv[])
+{
+  struct run_options *o = &j->options;
+  struct buf help = {0};
+  switch (run_options_read(o, argc, argv, &j->e)) {
+  case OPTIONS_HELP:
+    options_help(&run_options_spec, o->options.help_word, &help);
+    fputs(buf_cstr(&help), stdout);
+    buf_free(&help);
+    return DONE;
+  case OPTIONS_OK:
+    if (o->version)
+      return version_main();
+    break;
+  case OPTIONS_ERROR: break;
+  }
+  j->scenario = open_scenario(o, &j->e);
+  if (j->scenario)
+    check_hooks(j->scenario, &j->e);
+  run_options_settle(o, j->scenario ? j->scenario->load : NULL,
+                     j->scenario ? j->scenario->path : "", &j->e);
+  check_limits(j);
+  if (j->e.count) {
+    options_complain(&run_options_spec, &j->e);
+    return MISUSED;
+  }
+  j->command = mask_command(&run_options_spec, argc, argv, &o->secrets);
+  show_notices(o);
+  return GO_ON;
+}
+
+/* ---- before the load ---- */
+
+static int complain(struct job *j, int status)
+{
+  struct str all = str_trim(str_of(err_text(&j->e)));
+  while (all.p) {
+    struct str line = str_split(&all, '\n');
+    log_line("%.*s", STR_ARG(line));
+  }
+  return status;
+}
+
+/* The request that stands for all of them. A script that fails here says so
+ * itself, and gets its chance in the run. */
+static bool make_sample(struct job *j)
+{
+  struct vm_item item = {.phase = PHASE_WARMUP};
+  return vm_request(j->result.vm, &item, &j->sample) == VM_OK;
+}
+
+static int try_first(struct job *j)
+{
+  struct run_options *o = &j->options;
+  struct preflight p = {
+      .config = &o->config,
+      .request = &j->sample,
+      .secrets = &o->secrets,
+      .key_from = run_options_key_source(o),
+      .default_url = options_source(&o->options, "url") == OPTION_DEFAULT,
+      .quiet = o->quiet,
+  };
+  bool hopeless;
+  if (!o->config.model) {
+    o->config.model = preflight_model(&p, &hopeless, &j->e);
+    if (!o->config.model)
+      return complain(j, hopeless ? FAILED : MISUSED);
+    if (!o->quiet)
+      log_line("the model is %s, the only one there", o->config.model);
+  }
+  if (run_prepare(&o->config, j->scenario, &j->result, &j->e) < 0)
+    return complain(j, MISUSED);
+  if (o->preflight && make_sample(j) && preflight_run(&p) < 0)
+    return FAILED;
+  return GO_ON;
+}
+
+/* ---- the load ---- */
+
+static int execute(struct job *j)
+{
+  struct run_options *o = &j->options;
+  struct run_watch watch;
+  struct run_callbacks cb;
+  struct run_report report = {
+      .options = o,
+      .scenario = j->scenario,
+      .result = &j->result,
+      .command = j->command,
+      .api = j->sample.body.len ? j->sample.api : body_api(o->config.endpoint),
+      .open_files_limit = j->files_allowed,
+  };
+  int status = run_watch_open(&watch, o, &j->result, &j->e);
+  if (status == 0) {
+    cb = run_watch_callbacks(&watch);
+    status = run_execute(&o->config, j->scenario, &cb, &j->result, &j->e);
+  }
+  report.open_files = watch.open_files;
+  if (j->result.preconnect_error && !o->quiet)
+    log_line("some connections could not be opened beforehand: %s",
+             j->result.preconnect_error);
+  if (run_watch_close(&watch, &j->e) < 0 || status < 0)
+    complain(j, 0);
+  if (!j->result.metrics)
+    return FAILED;
+  status = run_report(&report);
+  return status == DONE && j->e.count ? FAILED : status;
+}
+
+static void announce(const struct job *j)
+{
+  struct buf load = {0};
+  struct buf url = {0};
+  if (j->options.quiet)
+    return;
+  run_options_describe(&j->options, &load);
+  mask_url(&url, str_of(j->options.config.base_url));
+  log_line("%s to %s (%s): %s", j->scenario->name, buf_cstr(&url),
+           j->options.config.model, buf_cstr(&load));
+  buf_free(&load);
+  buf_free(&url);
+}
+
+static void free_job(struct job *j)
+{
+  run_result_free(&j->result);
+  request_free(&j->sample);
+  if (j->scenario)
+    scenario_free(j->scenario);
+  mem_free(j->command);
+  run_options_free(&j->options);
+  err_free(&j->e);
+}
+
+int cmd_run(int argc, char *const argv[])
+{
+  struct job j = {.files_allowed = limits_raise_files()};
+  int status = understand(&j, argc, argv);
+  if (status == GO_ON)
+    status = try_first(&j);
+  if (status == GO_ON) {
+    announce(&j);
+    status = execute(&j);
+  }
+  free_job(&j);
+  return status;
+}

@@ -1,0 +1,207 @@
+#include "cli/run_report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "cli/mask.h"
+#include "report/notes.h"
+#include "report/output.h"
+#include "report/results.h"
+#include "report/table.h"
+#include "script/vm.h"
+
+/* Texts that run_info borrows. */
+struct texts {
+  struct buf url, params, custom, stop, said;
+  struct run_pair *metadata;
+};
+
+static void free_texts(struct texts *t)
+{
+  buf_free(&t->url);
+  buf_free(&t->params);
+  buf_free(&t->custom);
+  buf_free(&t->stop);
+  buf_free(&t->said);
+  for (struct run_pair *p = t->metadata; p && p->key; p++)
+    mem_free((char *)p->key);
+  mem_free(t->metadata);
+}
+
+/* "k=v" split at the first '='; the list ends in a NULL key. */
+static struct run_pair *split_metadata(const struct option_list *list)
+{
+  struct run_pair *pairs = mem_zalloc(list->n + 1, sizeof *pairs);
+  for (size_t i = 0; i < list->n; i++) {
+    const char *equals = strchr(list->items[i], '=');
+    struct str key = {list->items[i], (size_t)(equals - list->items[i])};
+    key = str_trim(key);
+    pairs[i].key = mem_strndup(key.p, key.len);
+    pairs[i].value = equals + 1;
+  }
+  return pairs;
+}
+
+/* vLLM's name for what was talked to. */
+static const char *backend(const char *api)
+{
+  if (!api)
+    return "custom";
+  return strcmp(api, "chat") == 0 ? "openai-chat" : "openai";
+}
+
+static void fill_texts(const struct run_report *r, struct texts *t)
+{
+  const struct run_result *result = r->result;
+  struct json_writer w = {.out = &t->params};
+  mask_url(&t->url, str_of(r->options->config.base_url));
+  params_write(&r->scenario->params, &w);
+  buf_adds(&t->stop, stop_reason_name(result->stop_reason));
+  if (result->stop_reason == STOP_SCRIPT && result->stop_detail[0])
+    buf_addf(&t->stop, ": %s", result->stop_detail);
+  t->metadata = split_metadata(&r->options->metadata);
+}
+
+static struct run_info make_info(const struct run_report *r, struct texts *t)
+{
+  const struct config *c = &r->options->config;
+  const struct load *load = &c->load;
+  const struct run_result *result = r->result;
+  bool open = load->request_rate > 0;
+  return (struct run_info){
+      .started_wall_ns = result->epoch_wall_ns,
+      .started_ns = result->epoch_ns,
+      .backend = backend(r->api),
+      .model_id = c->model,
+      .num_prompts = load->num_requests,
+      .metadata = t->metadata,
+      .n_metadata = r->options->metadata.n,
+      .request_rate = load->request_rate,
+      .arrival = !open                               ? NULL
+                 : load->arrival == ARRIVAL_CONSTANT ? "constant"
+                                                     : "poisson",
+      .burstiness = load->burstiness,
+      .max_concurrency = load->max_concurrency,
+      .duration_s = ns_to_sec(load->duration_ns),
+      .warmup_s = ns_to_sec(load->warmup_ns),
+      .drain_s = ns_to_sec(load->drain_ns),
+      .num_requests = load->num_requests,
+      .warmup_requests = load->warmup_requests,
+      .version = stoke_version,
+      .command = r->command,
+      .url = buf_cstr(&t->url),
+      .scenario_name = r->scenario->name,
+      .scenario_version = r->scenario->version,
+      .scenario_sha256 = r->scenario->sha256,
+      .params_json = buf_cstr(&t->params),
+      .seed = c->seed,
+      .threads = c->threads,
+      .clock = result->clock == NET_CLOCK_KERNEL ? "kernel" : "readable",
+      .insecure = c->insecure,
+      .unsafe = r->scenario->unsafe,
+      .stop_reason = buf_cstr(&t->stop),
+      .interrupted = result->signal != 0,
+      .opened = result->net.opened,
+      .reused = result->net.reused,
+      .dns_ns = result->net.dns_ns,
+      .connect_ns = result->net.connect_ns,
+      .tls_ns = result->net.tls_ns,
+  };
+}
+
+/* The scenario's own summary(): into the results, or as text. */
+static void ask_scenario(const struct run_report *r, const struct summary *s,
+                         struct run_info *info, struct texts *t)
+{
+  struct buf json = {0};
+  if (!scenario_has(r->scenario, HOOK_SUMMARY) || !r->result->vm)
+    return;
+  results_write(&json, s, info, r->options->blocks);
+  if (vm_summary(r->result->vm, buf_str(&json), &t->custom, &t->said) ==
+          VM_OK &&
+      t->custom.len)
+    info->custom_json = buf_cstr(&t->custom);
+  buf_free(&json);
+}
+
+/* Everything for people. It stays off stdout when JSON goes there. */
+static void show(const struct run_report *r, const struct summary *s,
+                 const struct run_info *info, const struct texts *t)
+{
+  const struct run_options *o = r->options;
+  bool taken = (o->output && strcmp(o->output, "-") == 0) ||
+               (o->requests_out && strcmp(o->requests_out, "-") == 0);
+  struct buf out = {0};
+  notes_before(&out, s, info);
+  table_write(&out, s, info, o->blocks);
+  notes_after(&out, s, info);
+  if (t->said.len) {
+    buf_addstr(&out, buf_str(&t->said));
+    if (out.p[out.len - 1] != '\n')
+      buf_addc(&out, '\n');
+  }
+  mask_known(&out, &o->secrets);
+  fputs(buf_cstr(&out), taken ? stderr : stdout);
+  fflush(taken ? stderr : stdout);
+  buf_free(&out);
+}
+
+static int save(const struct run_report *r, const struct summary *s,
+                const struct run_info *info)
+{
+  const struct run_options *o = r->options;
+  struct buf json = {0};
+  struct err e = {0};
+  int rc;
+  if (!o->output)
+    return 0;
+  results_write(&json, s, info, o->blocks);
+  mask_known(&json, &o->secrets);
+  rc = output_save_or_print(o->output, o->force, buf_str(&json), &e);
+  if (rc < 0)
+    log_plain("%s", err_text(&e));
+  else if (!o->quiet && strcmp(o->output, "-") != 0)
+    log_line("results are in %s", o->output);
+  buf_free(&json);
+  err_free(&e);
+  return rc;
+}
+
+static bool failed_too_often(const struct run_report *r)
+{
+  return r->result->errors && script_errors_total(r->result->errors) >
+                                  r->options->config.max_script_errors;
+}
+
+int run_report(const struct run_report *r)
+{
+  struct texts t = {0};
+  struct summary s;
+  struct summary_config sc = {.n_percentiles = r->options->n_percentiles,
+                              .request_rate =
+                                  r->options->config.load.request_rate};
+  struct run_info info;
+  int status = 0;
+  memcpy(sc.percentiles, r->options->percentiles, sizeof sc.percentiles);
+  r->result->client.open_files = r->open_files;
+  r->result->client.open_files_limit = r->open_files_limit;
+  summary_build(&s, r->result->metrics, &r->result->client, &sc);
+  fill_texts(r, &t);
+  info = make_info(r, &t);
+  ask_scenario(r, &s, &info, &t);
+  show(r, &s, &info, &t);
+  if (s.completed == 0 || failed_too_often(r) || vm_dead(r->result->vm))
+    status = 1;
+  if (save(r, &s, &info) < 0)
+    status = 1;
+  if (r->result->signal)
+    status = 130;
+  summary_deinit(&s);
+  free_texts(&t);
+  return status;
+}
