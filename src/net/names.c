@@ -197,18 +197,20 @@ static void start(struct name *name)
   struct desk *d = name->in->desk;
   struct lookup *l = mem_new(struct lookup);
   pthread_t thread;
+  int error;
   l->desk = d;
   l->name = name;
   l->host = mem_strdup(name->host);
   pthread_mutex_lock(&d->lock);
   d->users++;
   pthread_mutex_unlock(&d->lock);
-  l->os_error = pthread_create(&thread, NULL, look_up, l);
-  if (l->os_error == 0) {
+  error = pthread_create(&thread, NULL, look_up, l);
+  if (error == 0) { /* `l` is the thread's now */
     pthread_detach(thread);
     return;
   }
   l->error = EAI_SYSTEM;
+  l->os_error = error;
   hand_in(l);
   desk_leave(d);
 }

@@ -52,8 +52,9 @@ struct xfer {
   int os_errno;  /* seen by us and not by curl */
   uint64_t turn; /* the turn `arrival_ns` belongs to */
   uint64_t arrival_ns;
-  size_t turn_bytes; /* body bytes delivered in that turn */
-  ev_timer deadline; /* lazily set: it may fire early */
+  const char *last_piece; /* of body, in that turn; compared only */
+  size_t turn_bytes;      /* body bytes delivered in that turn */
+  ev_timer deadline;      /* lazily set: it may fire early */
 };
 
 struct net {

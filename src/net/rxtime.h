@@ -4,7 +4,10 @@
  * Against a clock read in the callback the p99 error falls from 0.1 to
  * 0.6 ms to 4 us, for 5 to 10 % of CPU. Stamps are CLOCK_REALTIME: they are
  * mapped to CLOCK_MONOTONIC with a pair of readings never older than 1 ms,
- * so a stepped wall clock can spoil one millisecond at most. */
+ * so a stepped wall clock can spoil one millisecond at most. Segments that
+ * wait in one socket are merged by the kernel and then have the stamp of the
+ * last: a loop that is late by more than the gap between two events of one
+ * stream still gets both too late. */
 #ifndef STOKE_NET_RXTIME_H
 #define STOKE_NET_RXTIME_H
 

@@ -25,11 +25,17 @@
 
 /* ---- arrivals ---- */
 
+static void begin_turn(struct xfer *x)
+{
+  x->turn = x->net->turn;
+  x->turn_bytes = 0;
+  x->last_piece = NULL;
+}
+
 void xfer_before_read(struct xfer *x)
 {
   struct net *n = x->net;
-  x->turn = n->turn;
-  x->turn_bytes = 0;
+  begin_turn(x);
   if (x->wired && n->clock == NET_CLOCK_KERNEL)
     x->arrival_ns =
         rxtime_peek(&n->rx, sock_fd(x->sock), x->arrival_ns, &x->os_errno);
@@ -42,11 +48,108 @@ void xfer_before_read(struct xfer *x)
 static uint64_t arrival(struct xfer *x)
 {
   if (x->turn != x->net->turn) {
-    x->turn = x->net->turn;
-    x->turn_bytes = 0;
+    begin_turn(x);
     x->arrival_ns = clock_ns();
   }
   return x->arrival_ns;
+}
+
+/* curl reads again while there is more; a piece that lies before the last one
+ * comes from a further read, and may have arrived since the first. */
+static uint64_t arrival_of(struct xfer *x, const char *piece)
+{
+  arrival(x);
+  if (x->last_piece && (uintptr_t)piece <= (uintptr_t)x->last_piece)
+    x->arrival_ns = clock_ns();
+  x->last_piece = piece;
+  return x->arrival_ns;
+}
+
+/* ---- deadlines ---- */
+
+struct due {
+  uint64_t at_ns;
+  enum outcome outcome;
+  const char *what; /* "no … within" */
+};
+
+static void sooner(struct due *d, uint64_t from_ns, uint64_t after_ns,
+                   enum outcome o, const char *what)
+{
+  if (after_ns && from_ns + after_ns < d->at_ns)
+    *d = (struct due){from_ns + after_ns, o, what};
+}
+
+static struct due next_due(const struct xfer *x)
+{
+  const struct xfer_info *i = &x->info;
+  struct due d = {UINT64_MAX, OUTCOME_OK, ""};
+  sooner(&d, i->sent_ns, x->total_ns, OUTCOME_TIMEOUT_TOTAL, "not finished");
+  if (!x->first_token)
+    sooner(&d, i->sent_ns, x->first_ns, OUTCOME_TIMEOUT_TTFT, "no first token");
+  if (i->last_byte_ns)
+    sooner(&d, i->last_byte_ns, x->idle_ns, OUTCOME_TIMEOUT_IDLE, "no data");
+  if (!x->wired) {
+    sooner(&d, i->sent_ns, x->net->config.connect_timeout_ns,
+           OUTCOME_TIMEOUT_CONNECT, "");
+    d.outcome = OUTCOME_TIMEOUT_CONNECT;
+    d.what = "no connection";
+  }
+  return d;
+}
+
+/* Arm the timer unless it fires early enough anyway. */
+static void arm(struct xfer *x, uint64_t at_ns)
+{
+  struct ev_loop *loop = x->net->loop;
+  uint64_t now = clock_ns();
+  double after = ns_to_sec(ns_since(now, at_ns));
+  if (at_ns == UINT64_MAX)
+    return;
+  if (ev_is_active(&x->deadline)) {
+    if (ev_timer_remaining(loop, &x->deadline) <= after)
+      return;
+    ev_timer_stop(loop, &x->deadline);
+  }
+  ev_timer_set(&x->deadline, after, 0);
+  ev_timer_start(loop, &x->deadline);
+}
+
+/* If our own loop was late the server must not be blamed for it. */
+static bool data_waits(const struct xfer *x)
+{
+  struct pollfd p = {.events = POLLIN};
+  if (!x->sock || !x->wired)
+    return list_linked(&x->pause_node);
+  p.fd = sock_fd(x->sock);
+  return poll(&p, 1, 0) > 0;
+}
+
+static void on_deadline(EV_P_ ev_timer *w, int revents)
+{
+  struct xfer *x = w->data;
+  struct due d;
+  char message[64], within[32];
+  uint64_t now = clock_ns();
+  (void)loop;
+  (void)revents;
+  if (x->state != XFER_RUNNING)
+    return;
+  d = next_due(x);
+  if (now < d.at_ns) {
+    arm(x, d.at_ns);
+    return;
+  }
+  if (d.outcome != OUTCOME_TIMEOUT_TOTAL && data_waits(x)) {
+    arm(x, now + RECHECK_NS);
+    return;
+  }
+  units_show_duration(d.at_ns - (d.outcome == OUTCOME_TIMEOUT_IDLE
+                                     ? x->info.last_byte_ns
+                                     : x->info.sent_ns),
+                      within);
+  snprintf(message, sizeof message, "%s within %s", d.what, within);
+  xfer_end(x, d.outcome, message);
 }
 
 /* ---- curl's callbacks ---- */
@@ -243,22 +346,29 @@ static size_t on_header(char *p, size_t size, size_t n, void *xfer)
   return x->state == XFER_RUNNING ? size * n : 0;
 }
 
+static void take_first_byte(struct xfer *x, uint64_t at_ns)
+{
+  x->info.first_byte_ns = at_ns;
+  arm(x, next_due(x).at_ns); /* idleness counts from here */
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *xfer)
 {
   struct xfer *x = xfer;
   size_t len = size * n;
-  uint64_t at = arrival(x);
+  uint64_t at;
   if (x->state != XFER_RUNNING)
     return 0;
   if (x->turn_bytes >= (size_t)RATION * x->net->config.read_size) {
     list_append(&x->net->paused, &x->pause_node);
     return CURL_WRITEFUNC_PAUSE;
   }
+  at = arrival_of(x, p);
   x->turn_bytes += len;
   x->info.bytes_in += len;
   x->info.last_byte_ns = at;
   if (!x->info.first_byte_ns)
-    x->info.first_byte_ns = at;
+    take_first_byte(x, at);
   if (x->ops->data && x->ops->data(x, p, len, at, x->ud) != 0)
     xfer_end(x, OUTCOME_CANCELLED, "cancelled while the answer came in");
   return x->state == XFER_RUNNING ? len : 0;
@@ -351,93 +461,6 @@ static void set_headers(struct xfer *x, const char *request_id)
     list = x->id;
   }
   curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, list);
-}
-
-/* ---- deadlines ---- */
-
-struct due {
-  uint64_t at_ns;
-  enum outcome outcome;
-  const char *what; /* "no … within" */
-};
-
-static void sooner(struct due *d, uint64_t from_ns, uint64_t after_ns,
-                   enum outcome o, const char *what)
-{
-  if (after_ns && from_ns + after_ns < d->at_ns)
-    *d = (struct due){from_ns + after_ns, o, what};
-}
-
-static struct due next_due(const struct xfer *x)
-{
-  const struct xfer_info *i = &x->info;
-  struct due d = {UINT64_MAX, OUTCOME_OK, ""};
-  sooner(&d, i->sent_ns, x->total_ns, OUTCOME_TIMEOUT_TOTAL, "not finished");
-  if (!x->first_token)
-    sooner(&d, i->sent_ns, x->first_ns, OUTCOME_TIMEOUT_TTFT, "no first token");
-  if (i->last_byte_ns)
-    sooner(&d, i->last_byte_ns, x->idle_ns, OUTCOME_TIMEOUT_IDLE, "no data");
-  if (!x->wired) {
-    sooner(&d, i->sent_ns, x->net->config.connect_timeout_ns,
-           OUTCOME_TIMEOUT_CONNECT, "");
-    d.outcome = OUTCOME_TIMEOUT_CONNECT;
-    d.what = "no connection";
-  }
-  return d;
-}
-
-/* Arm the timer unless it fires early enough anyway. */
-static void arm(struct xfer *x, uint64_t at_ns)
-{
-  struct ev_loop *loop = x->net->loop;
-  uint64_t now = clock_ns();
-  double after = ns_to_sec(ns_since(now, at_ns));
-  if (at_ns == UINT64_MAX)
-    return;
-  if (ev_is_active(&x->deadline)) {
-    if (ev_timer_remaining(loop, &x->deadline) <= after)
-      return;
-    ev_timer_stop(loop, &x->deadline);
-  }
-  ev_timer_set(&x->deadline, after, 0);
-  ev_timer_start(loop, &x->deadline);
-}
-
-/* If our own loop was late the server must not be blamed for it. */
-static bool data_waits(const struct xfer *x)
-{
-  struct pollfd p = {.events = POLLIN};
-  if (!x->sock || !x->wired)
-    return list_linked(&x->pause_node);
-  p.fd = sock_fd(x->sock);
-  return poll(&p, 1, 0) > 0;
-}
-
-static void on_deadline(EV_P_ ev_timer *w, int revents)
-{
-  struct xfer *x = w->data;
-  struct due d;
-  char message[64], within[32];
-  uint64_t now = clock_ns();
-  (void)loop;
-  (void)revents;
-  if (x->state != XFER_RUNNING)
-    return;
-  d = next_due(x);
-  if (now < d.at_ns) {
-    arm(x, d.at_ns);
-    return;
-  }
-  if (d.outcome != OUTCOME_TIMEOUT_TOTAL && data_waits(x)) {
-    arm(x, now + RECHECK_NS);
-    return;
-  }
-  units_show_duration(d.at_ns - (d.outcome == OUTCOME_TIMEOUT_IDLE
-                                     ? x->info.last_byte_ns
-                                     : x->info.sent_ns),
-                      within);
-  snprintf(message, sizeof message, "%s within %s", d.what, within);
-  xfer_end(x, d.outcome, message);
 }
 
 /* ---- life ---- */
@@ -651,8 +674,8 @@ void xfer_resume(struct xfer *x)
 {
   struct net *n = x->net;
   CURLcode code;
-  x->turn = ++n->turn;
-  x->turn_bytes = 0; /* arrival_ns: what is left was read at that time */
+  n->turn++;
+  begin_turn(x); /* but keep arrival_ns: what is left was read then */
   n->in_curl = true;
   code = curl_easy_pause(x->easy, CURLPAUSE_CONT);
   if (code)

@@ -191,9 +191,9 @@ static inline void *server_main(void *arg)
   return NULL;
 }
 
-/* Listens on 127.0.0.1 and a port of the system's choice. */
-static inline void server_start(struct rawserver *s, script_fn *script,
-                                void *arg)
+/* Listens on `address` and a port of the system's choice. */
+static inline void server_start_at(struct rawserver *s, in_addr_t address,
+                                   script_fn *script, void *arg)
 {
   struct sockaddr_in a = {.sin_family = AF_INET};
   socklen_t len = sizeof a;
@@ -201,7 +201,7 @@ static inline void server_start(struct rawserver *s, script_fn *script,
   pthread_mutex_init(&s->lock, NULL);
   s->script = script;
   s->arg = arg;
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  a.sin_addr.s_addr = htonl(address);
   s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (bind(s->fd, (struct sockaddr *)&a, sizeof a) != 0 ||
       listen(s->fd, 1024) != 0)
@@ -209,6 +209,12 @@ static inline void server_start(struct rawserver *s, script_fn *script,
   getsockname(s->fd, (struct sockaddr *)&a, &len);
   s->port = ntohs(a.sin_port);
   pthread_create(&s->thread, NULL, server_main, s);
+}
+
+static inline void server_start(struct rawserver *s, script_fn *script,
+                                void *arg)
+{
+  server_start_at(s, INADDR_LOOPBACK, script, arg);
 }
 
 /* Scripts end when their client has left. */

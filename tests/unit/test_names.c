@@ -1,0 +1,275 @@
+/* Names and the exchanges that wait for them. The system's resolver is ours
+ * here: it takes as long as a test says, and counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <netdb.h>
+
+#include "net/names.h"
+#include "netclient.h"
+#include "rawserver.h"
+
+static atomic_uint asked, last_octet, sleep_ms;
+
+/* many.test: 127.0.0.1, .2 and .3. none.test: fails. Others: 127.0.0.1, or
+ * what last_octet says. */
+int getaddrinfo(const char *node, const char *service,
+                const struct addrinfo *hints, struct addrinfo **out)
+{
+  unsigned n = strcmp(node, "many.test") == 0 ? 3 : 1;
+  struct addrinfo *first = NULL;
+  (void)service, (void)hints;
+  atomic_fetch_add(&asked, 1);
+  nap(atomic_load(&sleep_ms) / 1e3);
+  if (strcmp(node, "none.test") == 0)
+    return EAI_NONAME;
+  while (n) {
+    struct addrinfo *i = calloc(1, sizeof *i + sizeof(struct sockaddr_in));
+    struct sockaddr_in *a = (struct sockaddr_in *)(void *)(i + 1);
+    a->sin_family = AF_INET;
+    a->sin_addr.s_addr = htonl(0x7f000000 + n-- + atomic_load(&last_octet));
+    *i = (struct addrinfo){.ai_family = AF_INET,
+                           .ai_socktype = SOCK_STREAM,
+                           .ai_addrlen = sizeof *a,
+                           .ai_addr = (struct sockaddr *)a,
+                           .ai_next = first};
+    first = i;
+  }
+  *out = first;
+  return 0;
+}
+
+void freeaddrinfo(struct addrinfo *i)
+{
+  while (i) {
+    struct addrinfo *next = i->ai_next;
+    free(i);
+    i = next;
+  }
+}
+
+/* Where connections arrived: by the last octet of the local address. */
+static atomic_uint arrived[8];
+
+static void notes_address(struct conn *c)
+{
+  struct sockaddr_in a;
+  socklen_t len = sizeof a;
+  getsockname(c->fd, (struct sockaddr *)&a, &len);
+  atomic_fetch_add(&arrived[ntohl(a.sin_addr.s_addr) & 7], 1);
+  while (next_request(c))
+    answer(c, "200 OK", "", "hi");
+}
+
+struct fixture {
+  struct rawserver server;
+  struct client client;
+};
+
+static void prepare(struct fixture *f, unsigned resolver_ms)
+{
+  memset(f, 0, sizeof *f);
+  server_start_at(&f->server, INADDR_ANY, notes_address, f);
+  client_init(&f->client, &(struct net_config){.connections = 64,
+                                               .per_multi = 4,
+                                               .kernel_times = true});
+  atomic_store(&asked, 0);
+  atomic_store(&last_octet, 0);
+  atomic_store(&sleep_ms, resolver_ms);
+  for (int i = 0; i < 8; i++)
+    atomic_store(&arrived[i], 0);
+}
+
+static void finish(struct fixture *f)
+{
+  client_deinit(&f->client);
+  server_stop(&f->server);
+}
+
+static void get(struct fixture *f, struct result *r, const char *host,
+                uint64_t total_ns)
+{
+  char url[64];
+  *r = (struct result){0};
+  snprintf(url, sizeof url, "http://%s:%u/", host, f->server.port);
+  start(&f->client, r,
+        &(struct xfer_request){
+            .method = "GET", .url = url, .total_ns = total_ns});
+}
+
+static void x13_a_slow_resolver_stops_nobody(void **state)
+{
+  struct fixture f;
+  struct result slow, quick;
+  struct net_counts n;
+  (void)state;
+  prepare(&f, 100);
+  get(&f, &slow, "slow.test", 0);
+  get(&f, &quick, "127.0.0.1", 0);
+  while (!quick.dones)
+    ev_run(f.client.loop, EVRUN_ONCE);
+  assert_int_equal(slow.dones, 0);
+  run(&f.client);
+  assert_int_equal(slow.info.outcome, OUTCOME_OK);
+  assert_true(slow.info.connected_ns - slow.info.sent_ns >= 90 * NS_PER_MS);
+  n = net_counts(f.client.net);
+  assert_true(n.dns_ns >= 90 * NS_PER_MS);
+  assert_true(n.connect_ns < 90 * NS_PER_MS);
+  finish(&f);
+  result_free(&slow);
+  result_free(&quick);
+}
+
+static void x13_one_lookup_for_all(void **state)
+{
+  struct fixture f;
+  static struct result r[40];
+  (void)state;
+  prepare(&f, 20);
+  for (int again = 0; again < 2; again++) {
+    for (int i = 0; i < 40; i++)
+      get(&f, &r[i], "one.test", 0);
+    run(&f.client);
+    for (int i = 0; i < 40; i++) {
+      assert_int_equal(r[i].info.outcome, OUTCOME_OK);
+      result_free(&r[i]);
+    }
+  }
+  assert_int_equal(asked, 1);
+  finish(&f);
+}
+
+static void x13_connections_spread_over_the_addresses(void **state)
+{
+  struct fixture f;
+  static struct result r[30];
+  (void)state;
+  prepare(&f, 0);
+  for (int i = 0; i < 30; i++)
+    get(&f, &r[i], "many.test", 0);
+  run(&f.client);
+  for (int i = 0; i < 30; i++)
+    result_free(&r[i]);
+  assert_int_equal(arrived[1] + arrived[2] + arrived[3], f.server.connections);
+  for (int i = 1; i <= 3; i++)
+    assert_in_range(arrived[i], f.server.connections / 3,
+                    f.server.connections / 3 + 1);
+  finish(&f);
+}
+
+static void a_failed_lookup_fails_those_who_waited(void **state)
+{
+  struct fixture f;
+  struct result r[3];
+  (void)state;
+  prepare(&f, 10);
+  for (int again = 1; again <= 2; again++) {
+    for (int i = 0; i < 3; i++)
+      get(&f, &r[i], "none.test", 0);
+    run(&f.client);
+    for (int i = 0; i < 3; i++) {
+      assert_int_equal(r[i].info.outcome, OUTCOME_DNS);
+      assert_string_equal(r[i].info.message, "cannot resolve none.test: "
+                                             "Name or service not known");
+    }
+    assert_int_equal(asked, again); /* asked again for the later ones */
+  }
+  finish(&f);
+}
+
+static void a_deadline_and_a_cancel_while_waiting(void **state)
+{
+  struct fixture f;
+  struct result r[2];
+  (void)state;
+  prepare(&f, 200);
+  get(&f, &r[0], "slow.test", 30 * NS_PER_MS);
+  get(&f, &r[1], "slow.test", 0);
+  ev_run(f.client.loop, EVRUN_NOWAIT);
+  xfer_cancel(r[1].x, OUTCOME_CANCELLED, "enough");
+  run(&f.client);
+  assert_int_equal(r[0].info.outcome, OUTCOME_TIMEOUT_CONNECT);
+  assert_string_equal(r[0].info.message, "no connection within 30 ms");
+  assert_int_equal(r[1].info.outcome, OUTCOME_CANCELLED);
+  finish(&f); /* nobody waits for the resolver */
+  nap(0.25);  /* but a checker of leaks would */
+}
+
+static void freed_while_waiting(void **state)
+{
+  struct fixture f;
+  struct result r;
+  uint64_t before;
+  (void)state;
+  prepare(&f, 200);
+  get(&f, &r, "slow.test", 0);
+  ev_run(f.client.loop, EVRUN_NOWAIT);
+  before = clock_ns();
+  finish(&f);
+  assert_true(clock_ns() - before < 150 * NS_PER_MS);
+  assert_int_equal(r.dones, 0);
+  nap(0.25);
+}
+
+/* ---- the module alone ---- */
+
+static void count(struct name *name, void *ud)
+{
+  (void)name;
+  ++*(unsigned *)ud;
+}
+
+static void a_newer_answer_replaces_the_old(void **state)
+{
+  struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+  unsigned answers = 0;
+  struct names *n = names_new(loop, count, &answers);
+  struct name *name = names_get(n, STR("Old.test"), 80);
+  struct buf text = {0};
+  (void)state;
+  atomic_store(&sleep_ms, 0);
+  atomic_store(&last_octet, 0);
+  assert_ptr_equal(names_get(n, STR("old.TEST"), 80), name);
+  assert_ptr_not_equal(names_get(n, STR("old.test"), 81), name);
+  assert_int_equal(name->state, NAME_PENDING);
+  name_ask(name);
+  name_ask(name); /* is asking */
+  while (answers < 1)
+    ev_run(loop, EVRUN_ONCE);
+  assert_int_equal(name->state, NAME_READY);
+  name_print(name, &text);
+  assert_string_equal(buf_cstr(&text), "Old.test:80:127.0.0.1");
+  assert_null(name_next(name, AF_INET6));
+  atomic_store(&last_octet, 4);
+  name_ask(name); /* still good */
+  assert_false(name->asking);
+  name->asked_ns -= 61 * NS_PER_SEC;
+  name_ask(name);
+  assert_int_equal(name->state, NAME_READY); /* the old one serves on */
+  while (answers < 2)
+    ev_run(loop, EVRUN_ONCE);
+  assert_int_equal(name->generation, 2);
+  buf_reset(&text);
+  name_print(name, &text);
+  assert_string_equal(buf_cstr(&text), "Old.test:80:127.0.0.5");
+  buf_free(&text);
+  names_free(n);
+  ev_loop_destroy(loop);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(x13_a_slow_resolver_stops_nobody),
+      cmocka_unit_test(x13_one_lookup_for_all),
+      cmocka_unit_test(x13_connections_spread_over_the_addresses),
+      cmocka_unit_test(a_failed_lookup_fails_those_who_waited),
+      cmocka_unit_test(a_deadline_and_a_cancel_while_waiting),
+      cmocka_unit_test(freed_while_waiting),
+      cmocka_unit_test(a_newer_answer_replaces_the_old),
+  };
+  unsetenv("http_proxy");
+  unsetenv("all_proxy");
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
