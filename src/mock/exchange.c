@@ -66,6 +66,8 @@ void mock_exchange_begin(struct mock_exchange *x, uint64_t now)
   x->stalled = x->broke_json = false;
   x->sent = x->credit = x->fresh = 0;
   x->script = NULL;
+  x->finish = NULL;
+  mock_pipe_reset(&x->pipe);
   c->m->stats.requests++;
   mock_route(x, now);
   if (mock_exchange_active(x))
@@ -121,6 +123,51 @@ static void finish(struct mock_exchange *x)
   mock_conn_next(x->conn, keep);
 }
 
+/* ---- for the states ---- */
+
+void mock_exchange_go(struct mock_exchange *x, enum mock_state state,
+                      uint64_t due)
+{
+  x->state = state;
+  x->due = due;
+}
+
+void mock_exchange_made(struct mock_exchange *x)
+{
+  mock_pipe_flush(&x->pipe, x->out);
+  mock_exchange_go(x, MOCK_END, x->due + x->plan.late_end_ns);
+}
+
+void mock_exchange_cut(struct mock_exchange *x, bool reset)
+{
+  mock_exchange_flush(x);
+  if (x->conn->fd < 0)
+    return;
+  x->record.end = reset ? "rst" : "cut";
+  mock_conn_close(x->conn, reset ? MOCK_RST : MOCK_FIN);
+}
+
+uint64_t mock_exchange_gap(struct mock_exchange *x)
+{
+  return (uint64_t)mock_dist_draw(&x->plan.itl, &x->rng);
+}
+
+static uint64_t said(int64_t asked, uint64_t really)
+{
+  return asked >= 0 ? (uint64_t)asked : really;
+}
+
+struct mock_usage mock_exchange_usage(const struct mock_exchange *x)
+{
+  uint64_t thought = x->contents ? x->contents[0].reasoning * x->choices : 0;
+  struct mock_usage u = {
+      .prompt = said(x->plan.prompt_tokens, x->record.prompt_tokens),
+      .completion = said(x->plan.usage_tokens, x->record.tokens),
+      .cached = said(x->plan.cached_tokens, x->record.cached_tokens),
+      .reasoning = thought < x->record.tokens ? thought : x->record.tokens};
+  return u;
+}
+
 /* ---- what is due ---- */
 
 void mock_exchange_flush(struct mock_exchange *x)
@@ -148,16 +195,15 @@ static void send_piece(struct mock_exchange *x, uint64_t now)
 {
   bool more = mock_pipe_piece(&x->pipe, now, x->out);
   mock_exchange_flush(x);
-  if (!more && x->conn->fd >= 0) {
-    x->record.end = x->plan.cut_reset ? "rst" : "cut";
-    mock_conn_close(x->conn, x->plan.cut_reset ? MOCK_RST : MOCK_FIN);
-  }
+  if (!more)
+    mock_exchange_cut(x, x->plan.cut_reset);
 }
 
-static bool may_ping(const struct mock_exchange *x, uint64_t now)
+/* When a comment is due while the first token is waited for. */
+static uint64_t ping_due(const struct mock_exchange *x)
 {
-  return x->ping_due <= now && x->ping_due < x->due && !x->sent &&
-         (x->state == MOCK_ROLE || x->state == MOCK_TOKENS);
+  bool waits = !x->sent && (x->state == MOCK_ROLE || x->state == MOCK_TOKENS);
+  return waits && x->ping_due < x->due ? x->ping_due : MOCK_NEVER;
 }
 
 /* One thing that is due. Returns false when there is nothing (yet). */
@@ -168,8 +214,8 @@ static bool advance(struct mock_exchange *x)
     send_piece(x, now);
     return true;
   }
-  if (may_ping(x, now)) {
-    mock_act_ping(x);
+  if (ping_due(x) <= now) {
+    mock_stream_ping(x);
     return true;
   }
   if (x->due > now)
@@ -186,9 +232,7 @@ static uint64_t earliest(const struct mock_exchange *x)
   uint64_t at = x->parked ? MOCK_NEVER : x->due;
   if (mock_pipe_holds(&x->pipe) && x->pipe.due < at)
     at = x->pipe.due;
-  if (!x->sent && x->ping_due < at)
-    at = x->ping_due;
-  return at;
+  return ping_due(x) < at ? ping_due(x) : at;
 }
 
 static void wait_for(struct mock_exchange *x)

@@ -84,26 +84,58 @@ static inline bool mock_exchange_active(const struct mock_exchange *x)
   return x->state != MOCK_IDLE;
 }
 
-/* ---- between exchange.c, route.c and act.c ---- */
+/* ---- between the parts of it ---- */
 
 /* route.c: decide what a request gets; leaves the state, its due time and
  * what the state needs. May close the connection. */
 void mock_route(struct mock_exchange *x, uint64_t now);
-/* Answer with x->body; the rest of the arguments are the head's. */
-void mock_answer_fixed(struct mock_exchange *x, int status,
-                       struct str content_type, uint64_t now);
-/* Answer with an error body in place of anything else. */
+/* generate.c: the same for chats and completions. */
+void mock_generate(struct mock_exchange *x, bool chat, uint64_t now);
+
+/* plan_source.c: change the plan as the request's headers, or the rules, or
+ * the body's "mock" object say. Mistakes go to *e. */
+void mock_plan_of_headers(struct mock_exchange *x, struct err *e);
+void mock_plan_of_rules(struct mock_exchange *x, struct err *e);
+void mock_plan_of_body(struct mock_exchange *x, struct err *e);
+/* answer.c: a plan with mistakes is answered with them (and *e is freed), one
+ * that wants something in place of an answer gets it. False: go on. */
+bool mock_answer_plan(struct mock_exchange *x, struct err *e, uint64_t now);
+/* Answer with x->body, or with an error in place of anything
+ * else (`message` is escaped JSON text; `param` may be NULL). */
+void mock_answer_body(struct mock_exchange *x, int status,
+                      struct str content_type, uint64_t now);
+void mock_answer_text(struct mock_exchange *x, int status, const char *text,
+                      struct str content_type, uint64_t now);
 void mock_answer_failure(struct mock_exchange *x, int status,
                          const char *message, const char *param, uint64_t now);
 
-/* act.c: do what the state has due and go on to the next. */
+/* act.c: do what the state has due and go on to the next; begin, when the
+ * engine gave the job its slot at `at`; a step of the engine. */
 void mock_act(struct mock_exchange *x, uint64_t now);
-/* The job got its slot (at `at`), or a step of the engine. */
 void mock_act_start(struct mock_exchange *x, uint64_t at);
 void mock_act_step(struct mock_exchange *x, uint64_t at);
-/* Send a comment of its own. */
-void mock_act_ping(struct mock_exchange *x);
+/* stream.c: the states ROLE to DONE (false: the state is another); a comment
+ * between them. */
+bool mock_stream_act(struct mock_exchange *x, uint64_t now);
+void mock_stream_ping(struct mock_exchange *x);
+
+/* exchange.c, for all of these. */
+void mock_exchange_go(struct mock_exchange *x, enum mock_state state,
+                      uint64_t due);
+/* The body is made, all of it. */
+void mock_exchange_made(struct mock_exchange *x);
 /* Write what there is, note when. */
 void mock_exchange_flush(struct mock_exchange *x);
+/* Write what there is and break the connection off. */
+void mock_exchange_cut(struct mock_exchange *x, bool reset);
+/* A gap between events, ns. */
+uint64_t mock_exchange_gap(struct mock_exchange *x);
+/* The tokens so far, or what the plan wants said. */
+struct mock_usage mock_exchange_usage(const struct mock_exchange *x);
+
+static inline uint64_t mock_later(uint64_t a, uint64_t b)
+{
+  return a > b ? a : b;
+}
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "mock/engine.h"
-#include "mock/plan.h"
+#include "mock/rule.h"
 
 /* Plain data; every pointer is borrowed and must outlive the server. */
 struct mock_config {

@@ -13,8 +13,7 @@ void mock_pipe_begin(struct mock_pipe *p, const struct mock_plan *plan,
   p->chunked = chunked;
   p->started = false;
   p->passed = p->due = 0;
-  p->held_at = 0;
-  buf_reset(&p->held);
+  mock_pipe_reset(p);
   if (p->gz) {
     deflateEnd(p->gz);
     mem_free(p->gz);
@@ -26,6 +25,12 @@ void mock_pipe_begin(struct mock_pipe *p, const struct mock_plan *plan,
     deflateInit2(p->gz, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8,
                  Z_DEFAULT_STRATEGY);
   }
+}
+
+void mock_pipe_reset(struct mock_pipe *p)
+{
+  p->held_at = 0;
+  buf_reset(&p->held);
 }
 
 void mock_pipe_deinit(struct mock_pipe *p)
@@ -59,9 +64,6 @@ void mock_pipe_event(struct mock_pipe *p, const char *name, struct str data,
                      struct buf *text)
 {
   const char *comma = NULL;
-  if (p->plan->bom && !p->started)
-    buf_adds(text, "\xef\xbb\xbf");
-  p->started = true;
   if (p->plan->comments) {
     buf_adds(text, ": mock");
     end_line(p, text);
@@ -78,8 +80,16 @@ void mock_pipe_event(struct mock_pipe *p, const char *name, struct str data,
     add_data(p, (struct str){data.p, first}, text);
     data = (struct str){data.p + first, data.len - first};
   }
-  if (data.len || !name)
+  if (data.len)
     add_data(p, data, text);
+  end_line(p, text);
+}
+
+void mock_pipe_comment(struct mock_pipe *p, const char *words, struct buf *text)
+{
+  buf_adds(text, ": ");
+  buf_adds(text, words);
+  end_line(p, text);
   end_line(p, text);
 }
 
@@ -121,10 +131,8 @@ static void pass(struct mock_pipe *p, struct str s, struct buf *out)
     frame(p, s, out);
     return;
   }
-  if (!mock_pipe_holds(p)) {
-    buf_reset(&p->held);
-    p->held_at = 0;
-  }
+  if (!mock_pipe_holds(p))
+    mock_pipe_reset(p);
   buf_addstr(&p->held, s);
 }
 
@@ -145,7 +153,7 @@ static void compress_part(struct mock_pipe *p, struct str s, int mode,
   pass(p, buf_str(&p->packed), out);
 }
 
-void mock_pipe_put(struct mock_pipe *p, struct str body, struct buf *out)
+static void put(struct mock_pipe *p, struct str body, struct buf *out)
 {
   if (p->gz)
     compress_part(p, body, Z_SYNC_FLUSH, out);
@@ -154,6 +162,14 @@ void mock_pipe_put(struct mock_pipe *p, struct str body, struct buf *out)
     pass(p, (struct str){"\x8b\x02\x80\xff\xfe", 5}, out);
   else
     pass(p, body, out);
+}
+
+void mock_pipe_put(struct mock_pipe *p, struct str body, struct buf *out)
+{
+  if (p->plan->bom && !p->started)
+    put(p, STR("\xef\xbb\xbf"), out);
+  p->started = true;
+  put(p, body, out);
 }
 
 void mock_pipe_flush(struct mock_pipe *p, struct buf *out)

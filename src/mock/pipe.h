@@ -24,11 +24,16 @@ struct mock_pipe {
 void mock_pipe_begin(struct mock_pipe *p, const struct mock_plan *plan,
                      bool chunked);
 void mock_pipe_deinit(struct mock_pipe *p);
+/* Drop what is held. */
+void mock_pipe_reset(struct mock_pipe *p);
 
-/* Append to `text` one event with this data, and this name if any; with the
- * line ends, comments and data lines of the plan. */
+/* Append to `text` one event with this data (none: no data line) and this
+ * name if any; with the line ends, comments and data lines of the plan. */
 void mock_pipe_event(struct mock_pipe *p, const char *name, struct str data,
                      struct buf *text);
+/* Append a comment line, and the blank line behind it. */
+void mock_pipe_comment(struct mock_pipe *p, const char *words,
+                       struct buf *text);
 /* Send body bytes: to `out`, or into the pieces held back. */
 void mock_pipe_put(struct mock_pipe *p, struct str body, struct buf *out);
 /* What compression still holds back; before the last piece. */

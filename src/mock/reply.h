@@ -50,8 +50,8 @@ void mock_reply_event(const struct mock_reply *r, const struct mock_event *e,
 /* The event with empty choices and the usage. */
 void mock_reply_usage(const struct mock_reply *r, const struct mock_usage *u,
                       struct buf *out);
-/* An event that says something went wrong; for MOCK_ERROR_NAMED and _FLAT the
- * caller names it "error". */
+/* The data of an event that says something went wrong (MOCK_ERROR_NAMED has
+ * none). */
 void mock_reply_error(enum mock_error_form form, struct buf *out);
 
 /* The body of an answer that is not streamed: `choices` contents. */

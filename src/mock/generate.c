@@ -1,0 +1,136 @@
+/* Chats and completions: what the body asks for, and the way to the engine. */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "mock/server.h"
+
+static bool knows_model(const struct mock *m, const char *name)
+{
+  struct str list = str_of(m->config.models);
+  while (list.len)
+    if (str_eq(str_trim(str_split(&list, ',')), str_of(name)))
+      return true;
+  return false;
+}
+
+/* Returns false when the request has been answered with an error. */
+static bool accept_ask(struct mock_exchange *x, uint64_t now)
+{
+  const struct mock_config *c = &x->conn->m->config;
+  const struct mock_ask *a = &x->ask;
+  uint64_t most = c->max_model_len;
+  char text[320];
+  if (c->strict_model && !knows_model(x->conn->m, a->model)) {
+    struct buf name = {0};
+    json_escape(&name, str_of(a->model));
+    snprintf(text, sizeof text, "The model `%.200s` does not exist.",
+             buf_cstr(&name));
+    buf_free(&name);
+    mock_answer_failure(x, 404, text, "model", now);
+    return false;
+  }
+  if (most && a->prompt_tokens >= most) {
+    snprintf(text, sizeof text,
+             "This model's maximum context length is %llu tokens. However, "
+             "your prompt contains at least %llu input tokens. Please reduce "
+             "the length of the input prompt.",
+             (unsigned long long)most, (unsigned long long)a->prompt_tokens);
+    mock_answer_failure(x, 400, text, "input_tokens", now);
+    return false;
+  }
+  if (most && a->max_tokens > (int64_t)most) {
+    snprintf(text, sizeof text,
+             "max_tokens=%lld cannot be greater than max_model_len=%llu. "
+             "Please request fewer output tokens.",
+             (long long)a->max_tokens, (unsigned long long)most);
+    mock_answer_failure(x, 400, text, "max_tokens", now);
+    return false;
+  }
+  return true;
+}
+
+/* How long the answer is, and why it ends there. */
+static uint64_t plan_tokens(struct mock_exchange *x)
+{
+  double drawn = mock_dist_draw(&x->plan.tokens, &x->rng) + 0.5;
+  int64_t cap = x->ask.max_tokens, n = (int64_t)(drawn < 1e12 ? drawn : 1e12);
+  if (cap >= 0 && (n > cap || x->ask.ignore_eos || !x->plan.tokens_set))
+    n = cap;
+  x->finish = n == cap ? "length" : "stop";
+  if (x->plan.tool_calls && x->ask.chat && n != cap)
+    x->finish = "tool_calls";
+  return (uint64_t)n;
+}
+
+static void plan_generation(struct mock_exchange *x)
+{
+  struct mock *m = x->conn->m;
+  struct mock_record *r = &x->record;
+  uint64_t tokens, cached;
+  rng_init(&x->rng, m->config.seed, RNG_MOCK, r->number);
+  tokens = plan_tokens(x);
+  x->choices = (uint64_t)x->ask.choices;
+  r->planned_tokens = tokens * x->choices;
+  r->prompt_tokens = x->ask.prompt_tokens;
+  cached = mock_prefix_lookup(&m->prefix, &x->ask);
+  if (!m->prefix.blocks)
+    cached = (uint64_t)(x->plan.cached_share * (double)r->prompt_tokens);
+  r->cached_tokens = cached;
+  x->job.prefill_tokens = r->prompt_tokens - cached;
+  if (x->plan.one_event)
+    x->plan.chunk = tokens ? (int64_t)tokens : 1;
+  mock_reply_begin(&x->reply, &x->plan, x->ask.chat,
+                   *x->ask.model ? x->ask.model : m->models, x->ask.function,
+                   r->number, clock_wall_ns() / NS_PER_SEC);
+  x->status = 200;
+}
+
+static void generate(struct mock_exchange *x, uint64_t now)
+{
+  struct mock *m = x->conn->m;
+  plan_generation(x);
+  x->state = MOCK_QUEUED;
+  if (!mock_engine_enter(&m->engine, &x->job, now)) {
+    m->stats.rejected++;
+    mock_answer_failure(x, m->config.reject_status,
+                        "The server is overloaded: its waiting line is full.",
+                        NULL, now);
+    return;
+  }
+  /* Parsed prompts are large and are not needed any more, scripts are. */
+  if (!x->script)
+    mock_ask_deinit(&x->ask);
+}
+
+static void count_in(struct mock_exchange *x)
+{
+  struct mock *m = x->conn->m;
+  x->generation = true;
+  x->record.number = ++m->stats.generations;
+  x->record.running = m->engine.running_count;
+  x->record.waiting = m->engine.waiting_count + m->engine.held_count;
+  if (++m->stats.in_flight > m->stats.peak_in_flight)
+    m->stats.peak_in_flight = m->stats.in_flight;
+}
+
+void mock_generate(struct mock_exchange *x, bool chat, uint64_t now)
+{
+  struct err e = {0};
+  struct buf why = {0};
+  int status = 400;
+  bool read;
+  count_in(x);
+  mock_plan_of_rules(x, &e);
+  mock_plan_of_headers(x, &e);
+  read = mock_ask_read(&x->ask, chat, buf_str(&x->conn->http.body), &status,
+                       &why) == 0;
+  x->record.stream = x->ask.stream;
+  mock_plan_of_body(x, &e);
+  if (mock_answer_plan(x, &e, now))
+    ;
+  else if (!read)
+    mock_answer_failure(x, status, buf_cstr(&why), NULL, now);
+  else if (accept_ask(x, now))
+    generate(x, now);
+  buf_free(&why);
+}

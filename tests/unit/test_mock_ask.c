@@ -1,0 +1,171 @@
+/* What bodies ask for, words of prompts, and the prefix cache. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "mock/prefix.h"
+
+static struct mock_ask read_chat(const char *body)
+{
+  struct mock_ask a;
+  struct buf why = {0};
+  int status = 0;
+  assert_int_equal(mock_ask_read(&a, true, str_of(body), &status, &why), 0);
+  buf_free(&why);
+  return a;
+}
+
+static void reads_a_chat(void **state)
+{
+  struct mock_ask a = read_chat(
+      "{\"model\":\"m/x\",\"stream\":true,\"n\":2,\"max_tokens\":9,"
+      "\"stream_options\":{\"include_usage\":true},"
+      "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"find\"}}],"
+      "\"messages\":[{\"role\":\"system\",\"content\":\" be  kind\\n\"},"
+      "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a b\"},"
+      "{\"type\":\"image_url\"}]},{\"role\":\"assistant\",\"content\":null}]}");
+  (void)state;
+  assert_string_equal(a.model, "m/x");
+  assert_string_equal(a.function, "find");
+  assert_true(a.stream && a.usage && !a.usage_each && !a.ignore_eos);
+  assert_int_equal(a.choices, 2);
+  assert_int_equal(a.max_tokens, 9);
+  assert_int_equal(a.prompt_tokens, 4);
+  mock_ask_deinit(&a);
+}
+
+static void the_newer_name_of_max_tokens_wins(void **state)
+{
+  struct mock_ask a = read_chat("{\"messages\":[],\"max_tokens\":1,"
+                                "\"max_completion_tokens\":5}");
+  (void)state;
+  assert_int_equal(a.max_tokens, 5);
+  mock_ask_deinit(&a);
+  a = read_chat("{\"messages\":[],\"max_tokens\":null}");
+  assert_int_equal(a.max_tokens, -1);
+  mock_ask_deinit(&a);
+}
+
+static void prompts_of_completions(void **state)
+{
+  static const struct {
+    const char *body;
+    uint64_t words, choices;
+  } rows[] = {
+      {"{\"prompt\":\"a b c\"}", 3, 1},
+      {"{\"prompt\":[\"a b\",\"c\"]}", 3, 2},
+      {"{\"prompt\":[1,2,3,4]}", 4, 1},
+      {"{\"prompt\":[[1,2],[3]],\"n\":2}", 3, 4},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct mock_ask a;
+    struct buf why = {0};
+    int status;
+    assert_int_equal(
+        mock_ask_read(&a, false, str_of(rows[i].body), &status, &why), 0);
+    assert_int_equal(a.prompt_tokens, rows[i].words);
+    assert_int_equal(a.choices, rows[i].choices);
+    mock_ask_deinit(&a);
+  }
+}
+
+static void refuses_with_words(void **state)
+{
+  static const struct {
+    bool chat;
+    const char *body, *words;
+  } rows[] = {
+      {true, "{\"messages\":", "json_invalid"},
+      {true, "[]", "json_invalid"},
+      {true, "", "json_invalid"},
+      {true, "{\"messages\":\"text\"}", "list_type"},
+      {true, "{}", "list_type"},
+      {false, "{}", "prompt"},
+      {true, "{\"messages\":[],\"max_tokens\":0}", "max_tokens"},
+      {true, "{\"messages\":[],\"max_tokens\":1.5}", "max_tokens"},
+      {true, "{\"messages\":[],\"n\":0}", "n must be"},
+      {true, "{\"messages\":[],\"n\":\"2\"}", "n must be"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct mock_ask a;
+    struct buf why = {0};
+    int status = 0;
+    assert_int_equal(
+        mock_ask_read(&a, rows[i].chat, str_of(rows[i].body), &status, &why),
+        -1);
+    assert_int_equal(status, 400);
+    assert_non_null(strstr(buf_cstr(&why), rows[i].words));
+    mock_ask_deinit(&a);
+    buf_free(&why);
+  }
+}
+
+static void hashes_tell_bytes_apart(void **state)
+{
+  char a[] = "012345678901234567890123456789012345678";
+  uint64_t h = mock_hash(0, (struct str){a, 39});
+  (void)state;
+  assert_true(h != mock_hash(0, (struct str){a, 38}));
+  assert_true(h != mock_hash(1, (struct str){a, 39}));
+  for (size_t i = 0; i < 39; i++) {
+    a[i] ^= 1;
+    assert_true(h != mock_hash(0, (struct str){a, 39}));
+    a[i] ^= 1;
+  }
+  assert_true(h == mock_hash(0, (struct str){a, 39}));
+}
+
+/* ---- the prefix cache ---- */
+
+static uint64_t cached_of(struct mock_prefix *p, const char *first, int words,
+                          const char *last)
+{
+  struct buf body = {0};
+  struct mock_ask a;
+  uint64_t cached;
+  buf_addf(&body, "{\"messages\":[{\"content\":\"%s", first);
+  for (int i = 1; i < words; i++)
+    buf_addf(&body, " w%d", i);
+  buf_addf(&body, "%s\"}]}", last);
+  a = read_chat(buf_cstr(&body));
+  cached = mock_prefix_lookup(p, &a);
+  mock_ask_deinit(&a);
+  buf_free(&body);
+  return cached;
+}
+
+static void prefixes_are_cached_by_block(void **state)
+{
+  struct mock_prefix p;
+  (void)state;
+  mock_prefix_init(&p, 1000);
+  assert_int_equal(cached_of(&p, "a", 40, ""), 0);
+  assert_int_equal(cached_of(&p, "a", 40, ""), 32);
+  assert_int_equal(cached_of(&p, "a", 40, " and more of it"), 32);
+  assert_int_equal(cached_of(&p, "a", 17, ""), 16);
+  assert_int_equal(cached_of(&p, "a", 15, ""), 0);
+  /* Another first word: nothing behind it counts. */
+  assert_int_equal(cached_of(&p, "b", 40, ""), 0);
+  mock_prefix_deinit(&p);
+  mock_prefix_init(&p, 0);
+  assert_int_equal(cached_of(&p, "a", 40, ""), 0);
+  assert_int_equal(cached_of(&p, "a", 40, ""), 0);
+  mock_prefix_deinit(&p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reads_a_chat),
+      cmocka_unit_test(the_newer_name_of_max_tokens_wins),
+      cmocka_unit_test(prompts_of_completions),
+      cmocka_unit_test(refuses_with_words),
+      cmocka_unit_test(hashes_tell_bytes_apart),
+      cmocka_unit_test(prefixes_are_cached_by_block),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
