@@ -24,9 +24,9 @@ struct mock_ask {
   json_value *events;           /* mock.events: [[at_ms, "bytes"], ...] */
 };
 
-/* Called for the words of the prompt in order, with their hash; for the
- * prefix cache. */
-typedef void mock_ask_word_cb(uint64_t hash, void *ud);
+/* Called for the words of the prompt in order; a token id is the word of its
+ * bytes (a double's). */
+typedef void mock_ask_word_cb(struct str word, void *ud);
 
 /* Fill *a (zeroed here; `chat` says the endpoint). Returns 0, or -1 with the
  * answer's status and vLLM's words in *status and *why. mock_ask_deinit in

@@ -78,7 +78,7 @@ void mock_content_text(const struct mock_content *c, uint64_t e,
   for (uint64_t k = p.first; k < p.first + p.tokens; k++) {
     if ((int64_t)k == c->plan->blank_at)
       continue;
-    if (k == 0 && c->plan->huge_bytes >= 0)
+    if (c->plan->huge_bytes >= 0 && (k == 0 || c->plan->huge_all))
       mock_words_fill(out, c->seed, (uint64_t)c->plan->huge_bytes);
     else
       mock_words_token(out, c->plan->text, c->seed, k);

@@ -111,6 +111,7 @@ static void count_in(struct mock_exchange *x)
   x->record.waiting = m->engine.waiting_count + m->engine.held_count;
   if (++m->stats.in_flight > m->stats.peak_in_flight)
     m->stats.peak_in_flight = m->stats.in_flight;
+  x->record.in_flight = m->stats.in_flight;
 }
 
 void mock_generate(struct mock_exchange *x, bool chat, uint64_t now)
@@ -124,8 +125,10 @@ void mock_generate(struct mock_exchange *x, bool chat, uint64_t now)
   mock_plan_of_headers(x, &e);
   read = mock_ask_read(&x->ask, chat, buf_str(&x->conn->http.body), &status,
                        &why) == 0;
-  x->record.stream = x->ask.stream;
   mock_plan_of_body(x, &e);
+  x->ask.stream |= x->plan.force_stream;
+  x->ask.stream &= !x->plan.no_stream;
+  x->record.stream = x->ask.stream;
   if (mock_answer_plan(x, &e, now))
     ;
   else if (!read)

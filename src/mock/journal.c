@@ -154,6 +154,7 @@ void mock_journal_add(struct mock_journal *j, const struct mock_record *r,
   add_count(w, "late_ns", r->late_ns);
   add_count(w, "running", r->running);
   add_count(w, "waiting", r->waiting);
+  add_count(w, "in_flight", r->in_flight);
   if (j->tokens)
     add_times(w, r);
   if (j->headers)

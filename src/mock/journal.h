@@ -26,11 +26,12 @@ struct mock_record {
   uint64_t prompt_tokens, cached_tokens, planned_tokens;
   uint64_t tokens, events; /* payload that was written */
   uint64_t bytes_in, bytes_out;
-  uint64_t blocked;          /* times the socket took less than it was given */
-  uint64_t late_ns;          /* the latest of its events */
-  uint64_t running, waiting; /* others, when it came */
-  const char *end;           /* how it ended */
-  uint64_t *times;           /* of payload events, when asked for; owned */
+  uint64_t blocked; /* times the socket took less than it was given */
+  uint64_t late_ns; /* the latest of its events */
+  /* When it came: others that ran and waited; all in flight, it included. */
+  uint64_t running, waiting, in_flight;
+  const char *end; /* how it ended */
+  uint64_t *times; /* of payload events, when asked for; owned */
   size_t times_cap;
 };
 

@@ -6,6 +6,9 @@
 
 #include "base/mem.h"
 
+/* More than this is given back when it is empty. */
+#define KEPT (64 << 10)
+
 void mock_pipe_begin(struct mock_pipe *p, const struct mock_plan *plan,
                      bool chunked)
 {
@@ -30,7 +33,10 @@ void mock_pipe_begin(struct mock_pipe *p, const struct mock_plan *plan,
 void mock_pipe_reset(struct mock_pipe *p)
 {
   p->held_at = 0;
-  buf_reset(&p->held);
+  if (p->held.cap > KEPT)
+    buf_free(&p->held);
+  else
+    buf_reset(&p->held);
 }
 
 void mock_pipe_deinit(struct mock_pipe *p)

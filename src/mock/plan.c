@@ -260,7 +260,17 @@ SETTER(split_at)
              : opt_time(&p->split_delay_ns, a, 50 * 1000000);
 }
 
+SETTER(huge)
+{
+  struct str bytes = str_split(&a, ':');
+  p->huge_all = str_eq(a, STR("all"));
+  return set_count(&p->huge_bytes, bytes) < 0 || (a.len && !p->huge_all) ? -1
+                                                                         : 0;
+}
+
 FLAG(refusal, refusal)
+FLAG(no_stream, no_stream)
+FLAG(force_stream, force_stream)
 FLAG(no_usage, no_usage)
 FLAG(usage_each, usage_each)
 FLAG(usage_always, usage_always)
@@ -281,7 +291,6 @@ COUNT(tool_calls, tool_calls)
 COUNT(usage, usage_tokens)
 COUNT(prompt, prompt_tokens)
 COUNT(cached, cached_tokens)
-COUNT(huge, huge_bytes)
 OPT_COUNT(bad_json, bad_json_at, 0)
 OPT_COUNT(blank, blank_at, 0)
 OPT_COUNT(null_deltas, null_deltas, 1)
@@ -308,34 +317,40 @@ VALUE(br, encoding, MOCK_BR)
 /* ---- the list ---- */
 
 static const struct kind {
-  const char *name, *args, *text;
+  const char *name;
+  const char *args; /* as they are written behind the name */
+  const char *text;
   int (*set)(struct mock_plan *p, struct str args);
 } kinds[] = {
     /* time and size */
-    {"ttft", "DIST", "time to the first token", set_ttft},
-    {"itl", "DIST", "gap between events", set_itl},
-    {"tokens", "DIST", "tokens of the answer (max_tokens still caps)",
+    {"ttft", ":DIST", "time to the first token", set_ttft},
+    {"itl", ":DIST", "gap between events", set_itl},
+    {"tokens", ":DIST", "tokens of the answer (max_tokens still caps)",
      set_tokens},
-    {"chunk", "K", "tokens an event", set_chunk},
+    {"chunk", ":K", "tokens an event", set_chunk},
     /* shape */
-    {"text", "words|cjk|emoji|spaces|surrogates", "what the tokens say",
+    {"text", ":words|cjk|emoji|spaces|surrogates", "what the tokens say",
      set_text},
-    {"reasoning", "K", "the first K tokens are reasoning", set_reasoning},
-    {"reasoning-key", "NAME", "their key (reasoning_content, reasoning)",
+    {"reasoning", ":K", "the first K tokens are reasoning", set_reasoning},
+    {"reasoning-key", ":NAME", "their key (reasoning_content, reasoning)",
      set_reasoning_key},
-    {"tool-calls", "K", "K interleaved tool calls instead of content",
+    {"tool-calls", ":K", "K interleaved tool calls instead of content",
      set_tool_calls},
     {"refusal", "", "refusal deltas instead of content", set_refusal},
-    {"usage", "N", "report N completion tokens", set_usage},
-    {"prompt", "N", "report N prompt tokens", set_prompt},
-    {"cached", "N", "report N cached prompt tokens", set_cached},
-    {"cached-share", "X", "the share of the prompt that is cached",
+    {"usage", ":N", "report N completion tokens", set_usage},
+    {"prompt", ":N", "report N prompt tokens", set_prompt},
+    {"cached", ":N", "report N cached prompt tokens", set_cached},
+    {"cached-share", ":X", "the share of the prompt that is cached",
      set_cached_share},
     {"no-usage", "", "no usage, even when asked for", set_no_usage},
     {"usage-each", "", "usage so far in every event", set_usage_each},
     {"usage-always", "", "a usage event though nobody asked", set_usage_always},
+    {"no-stream", "", "one JSON body, though a stream was asked for",
+     set_no_stream},
+    {"force-stream", "", "a stream, though none was asked for",
+     set_force_stream},
     {"no-role", "", "no role event in front", set_no_role},
-    {"early-role", "[T]",
+    {"early-role", "[:T]",
      "the role event T after the start, not with the "
      "first token",
      set_early_role},
@@ -346,11 +361,11 @@ static const struct kind {
     {"rising-index", "", "choices[0].index counts the tokens (TGI)",
      set_rising_index},
     /* in place of an answer */
-    {"status", "CODE[:RETRY]",
+    {"status", ":CODE[:RETRY]",
      "an error status; RETRY: seconds or date+SEC "
      "for Retry-After",
      set_status},
-    {"redirect", "CODE:LOCATION", "a redirect", set_redirect},
+    {"redirect", ":CODE:LOCATION", "a redirect", set_redirect},
     {"json-error", "", "200 with an error object", set_json_error},
     {"html", "", "200 with an HTML page", set_html},
     {"garbage", "", "bytes that are not HTTP", set_garbage},
@@ -363,46 +378,47 @@ static const struct kind {
      set_close_reused},
     {"rst-reused", "", "as rst, but only on a kept connection", set_rst_reused},
     /* in the stream; K counts tokens sent before it */
-    {"error", "[K[:object|string|flat|named|vllm]]",
+    {"error", "[:K[:object|string|flat|named|vllm]]",
      "an error event, then the end", set_error},
-    {"cut", "[K[:fin|rst]]", "the connection ends there", set_cut},
-    {"cut-bytes", "N[:fin|rst]", "the same after N bytes of the body",
+    {"cut", "[:K[:fin|rst]]", "the connection ends there", set_cut},
+    {"cut-bytes", ":N[:fin|rst]", "the same after N bytes of the body",
      set_cut_bytes},
-    {"stall", "[K[:T]]", "silence of T, or for ever", set_stall},
-    {"bad-json", "[K]", "an event that is no JSON", set_bad_json},
-    {"blank", "[K]", "token K has empty text", set_blank},
-    {"null-deltas", "[N]", "N content:null events before the first token",
+    {"stall", "[:K[:T]]", "silence of T, or for ever", set_stall},
+    {"bad-json", "[:K]", "an event that is no JSON", set_bad_json},
+    {"blank", "[:K]", "token K has empty text", set_blank},
+    {"null-deltas", "[:N]", "N content:null events before the first token",
      set_null_deltas},
-    {"empty-deltas", "[N]", "N content:\"\" events before the first token",
+    {"empty-deltas", "[:N]", "N content:\"\" events before the first token",
      set_empty_deltas},
-    {"error-field", "null|false|empty|object",
+    {"error-field", ":null|false|empty|object",
      "a falsy \"error\" in each "
      "event",
      set_error_field},
-    {"huge", "BYTES", "the first token has so much text", set_huge},
+    {"huge", ":BYTES[:all]", "the first token (or each) has so much text",
+     set_huge},
     {"no-finish", "", "no finish_reason", set_no_finish},
     {"no-done", "", "no [DONE]", set_no_done},
-    {"late-finish", "[T]", "finish event T after the last token",
+    {"late-finish", "[:T]", "finish event T after the last token",
      set_late_finish},
-    {"late-done", "[T]", "[DONE] T late", set_late_done},
-    {"late-end", "[T]", "the body's end T after [DONE]", set_late_end},
+    {"late-done", "[:T]", "[DONE] T late", set_late_done},
+    {"late-end", "[:T]", "the body's end T after [DONE]", set_late_end},
     {"comments", "", "a comment line before each event", set_comments},
-    {"ping", "[T]", "a comment each T until the first token", set_ping},
+    {"ping", "[:T]", "a comment each T until the first token", set_ping},
     {"multi-line", "", "each event over two data lines", set_multi_line},
     {"bom", "", "a byte order mark in front", set_bom},
     {"crlf", "", "lines end in CR LF", set_crlf},
     {"cr", "", "lines end in CR", set_cr},
     /* on the wire */
-    {"split", "[N[:T]]",
+    {"split", "[:N[:T]]",
      "each N bytes (1) a chunk and write of their own, T "
      "apart",
      set_split},
-    {"split-at", "N[:T]",
+    {"split-at", ":N[:T]",
      "one such cut after N bytes of the body, T long "
      "(50ms)",
      set_split_at},
-    {"content-type", "TYPE", "another content type", set_content_type},
-    {"slow-headers", "[T]", "headers T late", set_slow_headers},
+    {"content-type", ":TYPE", "another content type", set_content_type},
+    {"slow-headers", "[:T]", "headers T late", set_slow_headers},
     {"early-hints", "", "a 103 answer in front", set_early_hints},
     {"not-chunked", "", "no framing: the body ends with the connection",
      set_not_chunked},
@@ -460,9 +476,8 @@ static int apply_one(struct mock_plan *p, struct str spec, const char *place,
   if (mock_plan_set(p, kind, args, &known) == 0)
     return 0;
   if (known)
-    return err_add(e, "%s: %.*s: bad argument; say %.*s%s%s", place,
-                   STR_ARG(spec), STR_ARG(kind), *args_of(kind) ? ":" : "",
-                   args_of(kind));
+    return err_add(e, "%s: %.*s: bad argument; say %.*s%s", place,
+                   STR_ARG(spec), STR_ARG(kind), args_of(kind));
   guess = nearest(kind);
   return err_add(e, "%s: no fault \"%.*s\"%s%s; stoke mock --help lists them",
                  place, STR_ARG(kind), guess ? ", did you mean " : "",
@@ -485,8 +500,7 @@ void mock_plan_help(struct buf *out)
 {
   for (size_t i = 0; i < KINDS; i++) {
     size_t start = out->len, width;
-    buf_addf(out, "  %s%s%s", kinds[i].name, *kinds[i].args ? ":" : "",
-             kinds[i].args);
+    buf_addf(out, "  %s%s", kinds[i].name, kinds[i].args);
     width = out->len - start;
     if (width > 26)
       buf_addf(out, "\n%28s%s\n", "", kinds[i].text);

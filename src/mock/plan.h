@@ -72,6 +72,7 @@ struct mock_plan {
   bool cut_reset;
   uint64_t stall_ns; /* MOCK_NEVER: for ever */
 
+  bool no_stream, force_stream; /* whatever was asked for */
   bool early_hints, close_after, not_chunked;
   uint64_t slow_headers_ns, early_role_ns, ping_ns;
   uint64_t late_finish_ns, late_done_ns, late_end_ns;
@@ -79,7 +80,8 @@ struct mock_plan {
   int64_t null_deltas, empty_deltas;
   bool comments, bom, multi_line, rising_index;
   struct str error_field; /* JSON text of a falsy "error" in each event */
-  int64_t huge_bytes;     /* text of the first token */
+  int64_t huge_bytes;     /* text of the first token, or of each */
+  bool huge_all;
 
   enum mock_line_end line_end;
   enum mock_encoding encoding;

@@ -26,11 +26,11 @@ struct walk {
   bool missed;
 };
 
-static void on_word(uint64_t word, void *ud)
+static void on_word(struct str word, void *ud)
 {
   struct walk *w = ud;
   uint64_t *slot;
-  w->hash = mock_hash(w->hash, (struct str){(const char *)&word, sizeof word});
+  w->hash = mock_hash(w->hash, word);
   if (++w->words % MOCK_PREFIX_WORDS)
     return;
   slot = &w->p->blocks[w->hash & w->p->mask];

@@ -3,20 +3,34 @@
 #include "base/clock.h"
 #include "mock/server.h"
 
+/* More than this is given back after a huge event. */
+#define KEPT (1 << 20)
+
+static struct buf *emptied(struct buf *b)
+{
+  if (b->cap > KEPT)
+    buf_free(b);
+  else
+    buf_reset(b);
+  return b;
+}
+
 static struct buf *scratch(struct mock_exchange *x)
 {
-  struct buf *b = &x->conn->m->scratch;
-  buf_reset(b);
-  return b;
+  return emptied(&x->conn->m->scratch);
+}
+
+static struct buf *text(struct mock_exchange *x)
+{
+  return emptied(&x->conn->m->text);
 }
 
 static void put_event(struct mock_exchange *x, const char *name,
                       struct str data)
 {
-  struct buf *text = &x->conn->m->text;
-  buf_reset(text);
-  mock_pipe_event(&x->pipe, name, data, text);
-  mock_pipe_put(&x->pipe, buf_str(text), x->out);
+  struct buf *b = text(x);
+  mock_pipe_event(&x->pipe, name, data, b);
+  mock_pipe_put(&x->pipe, buf_str(b), x->out);
 }
 
 static bool usage_in_each(const struct mock_exchange *x)
@@ -48,10 +62,9 @@ static void put_bare(struct mock_exchange *x, enum mock_delta delta,
 
 void mock_stream_ping(struct mock_exchange *x)
 {
-  struct buf *text = &x->conn->m->text;
-  buf_reset(text);
-  mock_pipe_comment(&x->pipe, "ping", text);
-  mock_pipe_put(&x->pipe, buf_str(text), x->out);
+  struct buf *b = text(x);
+  mock_pipe_comment(&x->pipe, "ping", b);
+  mock_pipe_put(&x->pipe, buf_str(b), x->out);
   x->ping_due += x->plan.ping_ns ? x->plan.ping_ns : NS_PER_MS;
 }
 

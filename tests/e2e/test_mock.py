@@ -250,6 +250,14 @@ def test_the_same_prompt_says_the_same(client):
     assert len(plain["choices"][0]["message"]["content"].split()) == 4
 
 
+def test_b027_other_than_asked(client):
+    a = client.ask(no_stream="")
+    assert a.header("content-type") == "application/json"
+    assert a.json["choices"][0]["message"]
+    a = client.ask({**CHAT, "stream": False}, force_stream="")
+    assert a.header("content-type").startswith("text/event-stream")
+
+
 def test_completions(client):
     body = {"model": "m", "prompt": ["a b", "c"], "max_tokens": 2}
     a = client.ask(body, "/v1/completions").json
@@ -530,6 +538,8 @@ def test_x08_b011_comments_marks_and_lines(client):
 def test_b032_a_huge_event(client):
     a = client.ask(huge=5_000_000)
     assert len(a.contents[0]) == 5_000_000
+    a = client.ask(huge="9000:all")
+    assert [len(t) for t in a.contents] == [9000] * 4
 
 
 def test_other_texts(client):

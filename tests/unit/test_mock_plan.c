@@ -82,7 +82,7 @@ static void mistakes_are_all_told(void **state)
   assert_int_equal(e.count, 4);
   text = err_text(&e);
   assert_non_null(strstr(text, "here: no fault \"stal\", did you mean stall"));
-  assert_non_null(strstr(text, "cut:x: bad argument; say cut:[K[:fin|rst]]"));
+  assert_non_null(strstr(text, "cut:x: bad argument; say cut[:K[:fin|rst]]"));
   assert_non_null(strstr(text, "crlf:1: bad argument; say crlf\n"));
   assert_true(p.bom);
   err_free(&e);
