@@ -1,5 +1,5 @@
-/* net.h -- the inside of net: what net.c, multi.c, xfer.c and open.c share.
- * Others include net/xfer.h. */
+/* net.h -- the inside of net's client: what net.c, multi.c, xfer.c, easy.c,
+ * deadline.c and open.c share. Others include net/xfer.h. */
 #ifndef STOKE_NET_NET_H
 #define STOKE_NET_NET_H
 
@@ -10,15 +10,15 @@
 #include "net/targets.h"
 #include "net/xfer.h"
 
-/* An exchange's life: IDLE in its multi's list; READY in net.ready until its turn to
- * be handed to curl; RUNNING in net.running (or net.unnamed as long as its
- * host's address isn't known); OVER in net.over until `done` was
+/* An exchange's life: IDLE in its multi's list; READY in net.ready until it is
+ * its turn to be handed to curl; RUNNING in net.running (or net.unnamed as
+ * long as its host's address isn't known); OVER in net.over until `done` was
  * called. */
 enum xfer_state { XFER_IDLE, XFER_READY, XFER_RUNNING, XFER_OVER };
 
-/* An exchange, its easy handle and its seat in a multi, reused for ever. */
 struct curl_slist;
 
+/* An exchange, its easy handle and its seat in a multi, reused for ever. */
 struct xfer {
   struct list node; /* in the list that belongs to the state */
   struct list pause_node;
@@ -112,8 +112,14 @@ void xfer_finish(struct xfer *x);
  * ended with a CURLcode. */
 void xfer_before_read(struct xfer *x);
 void xfer_ended(struct xfer *x, int code);
+/* When did what is being delivered arrive? `piece` is of the body, as curl
+ * gave it. */
+uint64_t xfer_arrival(struct xfer *x);
+uint64_t xfer_arrival_of(struct xfer *x, const char *piece);
 /* curl watches the socket, also for writing or no longer so. */
 void xfer_watched(struct xfer *x, bool for_write);
+/* `s` as a C string; what is too long is cut. */
+void xfer_copy(char *out, size_t size, struct str s);
 /* Go on with one that was paused for having had its share of a turn. */
 void xfer_resume(struct xfer *x);
 

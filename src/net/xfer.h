@@ -4,7 +4,7 @@
  * request), pins each easy handle to its multi, and opens connections ahead.
  * It stamps instants and moves bytes; what the bytes mean is not its
  * business, and it knows no Lua. libcurl is visible in net.c, multi.c,
- * xfer.c, headers.c and verdict.c alone.
+ * easy.c, targets.c, headers.c and verdict.c alone.
  * Kept connections and idle exchanges leave watchers on the loop: end it with
  * ev_break, it does not run out of things to wait for. */
 #ifndef STOKE_NET_XFER_H
