@@ -212,8 +212,9 @@ static void read_on(struct mock_conn *c, const char *p, size_t len,
 static void on_readable(EV_P_ ev_io *w, int revents)
 {
   struct mock_conn *c = w->data;
-  ssize_t n = recv(c->fd, c->m->input, MOCK_INPUT, 0);
-  uint64_t now = clock_ns();
+  uint64_t now;
+  ssize_t n =
+      mock_rxtime_recv(&c->m->rxtime, c->fd, c->m->input, MOCK_INPUT, &now);
   (void)revents;
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return;

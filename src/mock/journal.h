@@ -16,8 +16,8 @@ struct mock_record {
   uint64_t number;     /* of the generation requests, from 1 */
   uint64_t connection; /* from 1 */
   uint64_t nth;        /* on its connection, from 1 */
-  uint64_t accept_ns;  /* of the connection */
-  uint64_t recv_ns;    /* the request was there whole */
+  uint64_t accept_ns;  /* of the connection, by the server */
+  uint64_t recv_ns;    /* the kernel had the whole request */
   uint64_t start_ns;   /* it left the waiting line */
   uint64_t headers_ns, first_ns, last_ns; /* written: head, payload events */
   uint64_t end_ns; /* the last byte was written, or it broke off */

@@ -9,6 +9,7 @@
 #include "mock/conn.h"
 #include "mock/mock.h"
 #include "mock/prefix.h"
+#include "mock/rxtime.h"
 #include "mock/stats.h"
 
 struct mock {
@@ -20,6 +21,7 @@ struct mock {
   struct mock_journal journal;
   struct mock_prefix prefix;
   struct mock_blast blast;
+  struct mock_rxtime rxtime;
   struct list open, closed, unused; /* connections */
   struct buf scratch, text;         /* of the event being made */
   char *input;                      /* what a read brought */
