@@ -63,12 +63,14 @@ static void grow(struct series *s, size_t len)
 void series_add(struct series *s, enum series_kind kind, uint64_t at_ns,
                 uint64_t n)
 {
-  uint64_t after = ns_since(s->epoch_ns, at_ns);
-  while (after / s->width_ns >= SERIES_MAX)
+  uint64_t after = ns_since(s->epoch_ns, at_ns), i = after / s->width_ns;
+  while (i >= SERIES_MAX) {
     double_width(s);
-  if (after / s->width_ns >= s->len)
-    grow(s, after / s->width_ns + 1);
-  s->buckets[after / s->width_ns].n[kind] += n;
+    i /= 2;
+  }
+  if (i >= s->len)
+    grow(s, i + 1);
+  s->buckets[i].n[kind] += n;
 }
 
 void series_merge(struct series *into, const struct series *from)

@@ -116,6 +116,20 @@ static void b035_peak_of_a_long_run(void **state)
   assert_true(near(s->output_throughput, 1102 / 10.5));
 }
 
+static void b035_peak_is_not_below_the_mean_of_the_run(void **state)
+{
+  struct run *run = *state;
+  const struct summary *s;
+  /* 1.2 s, half of the tokens at either end: no second holds more than half,
+   * and the window ended before most of them came. */
+  metrics_window(run->m, T0, T0 + 1100 * MS);
+  add(run, make_plain(T0, 10 * MS, 60));
+  add(run, make_plain(T0, 1200 * MS, 60));
+  s = sum(run);
+  assert_true(near(s->output_throughput, 100));
+  assert_true(near(s->max_output_tokens_per_s, 100));
+}
+
 static void b036_b070_source_of_the_count_is_told(void **state)
 {
   struct record_event ev[15];
@@ -659,6 +673,7 @@ int main(void)
       CASE(b055_instant_failures_have_no_rates_of_success),
       CASE(b034_b035_chunks_of_three_tokens),
       CASE(b035_peak_of_a_long_run),
+      CASE(b035_peak_is_not_below_the_mean_of_the_run),
       CASE(b036_b070_source_of_the_count_is_told),
       CASE(b037_only_one_token_each),
       CASE(b040_refusals_do_not_flatter),
