@@ -12,18 +12,69 @@
 #include "stats/slo.h"
 
 enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA };
+enum ramp_shape { RAMP_LINEAR, RAMP_EXPONENTIAL, RAMP_STEP };
+
+/* From one value to another over a stage's time. */
+struct ramp {
+  double from, to;
+  enum ramp_shape shape;
+  unsigned steps; /* of RAMP_STEP: equal steps, the first at `from`, the last
+                   * at `to`; 0: 10 */
+};
+
+/* A stretch of the run with one rule. */
+struct stage {
+  char *label;          /* NULL only in a run without stages */
+  uint64_t duration_ns; /* 0: until num_requests are sent; the last one only */
+  /* Per second; INFINITY: num_requests at once; 0: closed loop, or silence
+   * when there is no concurrency either. */
+  struct ramp rate;
+  enum arrival_kind arrival;
+  double burstiness; /* gamma's shape: 1 is Poisson, below 1 is burstier */
+  /* Explicit arrivals instead of a rate: offsets from the stage's start in
+   * order, ns (a trace, a script's gaps); owned. */
+  uint64_t *offsets;
+  size_t n_offsets;
+  /* Closed loop: slots. Open loop: the cap; 0: none. Rounded down. */
+  struct ramp concurrency;
+  uint64_t max_prefill;  /* cap on requests that wait for their first token;
+                          * 0: none */
+  uint64_t num_requests; /* 0: no bound */
+  uint64_t pacing_ns;    /* closed loop: a slot starts no sooner than this
+                          * after its last start */
+  bool drop;             /* at the cap: count and forget, don't queue */
+};
 
 struct load {
+  /* The only stage, or what all of `stages` have where they say nothing. */
   double request_rate; /* per second; INFINITY: all at once; 0: closed */
   enum arrival_kind arrival;
   double burstiness;        /* gamma's shape */
   uint64_t max_concurrency; /* 0: no cap */
-  uint64_t num_requests;    /* 0: no bound */
-  uint64_t duration_ns;     /* 0: no bound */
-  uint64_t warmup_requests; /* either of the two, or neither */
-  uint64_t warmup_ns;
-  uint64_t drain_ns; /* default 30 s */
+  uint64_t max_prefill;     /* 0: no cap */
+  uint64_t pacing_ns;
+  bool drop;
+  uint64_t num_requests; /* of the whole run; 0: no bound */
+  uint64_t duration_ns;  /* of the whole run; 0: no bound */
+
+  struct stage *stages; /* in turn; owned */
+  size_t n_stages;      /* 0: one stage, from the fields above */
+
+  uint64_t warmup_requests; /* either of the two, or neither; with the first */
+  uint64_t warmup_ns;       /* stage's rule */
+  uint64_t drain_ns;        /* default 30 s */
 };
+
+/* The number of stages: at least 1. */
+size_t load_stages(const struct load *l);
+/* The i-th; strings and offsets stay the load's. */
+struct stage load_stage(const struct load *l, size_t i);
+/* The only stage of a warm-up. */
+struct stage load_warmup(const struct load *l);
+/* The whole time of the run, ns; 0 when nothing bounds it. */
+uint64_t load_duration(const struct load *l);
+/* The highest concurrency of any stage; 0: some stage has no cap. */
+uint64_t load_max_concurrency(const struct load *l);
 
 struct config {
   /* target */

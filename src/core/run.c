@@ -42,7 +42,7 @@ struct run {
   unsigned n, ready, sent, over;
   enum state state;
   bool failed, stopping, exhausted, out_of_time;
-  uint64_t t0_ns;
+  uint64_t t0_ns, duration_ns; /* of the measured phase; 0: not bounded */
   struct sample samples[TICKS];
   unsigned n_samples;
 };
@@ -144,8 +144,7 @@ static void on_report(struct worker *w, const struct worker_report *report,
     stop_sending(r, STOP_SCRIPT, text ? text : "", r->config->load.drain_ns);
     break;
   case WORKER_SENT:
-    r->out_of_time = r->config->load.duration_ns &&
-                     clock_ns() >= r->t0_ns + r->config->load.duration_ns;
+    r->out_of_time = r->duration_ns && clock_ns() >= r->t0_ns + r->duration_ns;
     r->sent++;
     break;
   case WORKER_PHASE_OVER:
@@ -246,8 +245,9 @@ static void unwatch(struct run *r)
 static unsigned worker_count(const struct config *c)
 {
   uint64_t n = c->threads ? c->threads : 1;
-  if (c->load.max_concurrency && n > c->load.max_concurrency)
-    n = c->load.max_concurrency;
+  uint64_t most = load_max_concurrency(&c->load);
+  if (most && n > most)
+    n = most;
   if (c->load.num_requests && n > c->load.num_requests)
     n = c->load.num_requests;
   return (unsigned)n;
@@ -343,6 +343,7 @@ int run_execute(const struct config *c, const struct scenario *s,
   struct run r = {.config = c, .scenario = s, .cb = cb, .out = out, .e = e};
   signal(SIGPIPE, SIG_IGN);
   r.loop = ev_loop_new(EVFLAG_AUTO);
+  r.duration_ns = load_duration(&c->load);
   r.n = out->threads = worker_count(c);
   r.workers = mem_zalloc(r.n, sizeof(struct worker *));
   r.progress = mem_zalloc(r.n, sizeof *r.progress);

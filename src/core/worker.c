@@ -46,7 +46,9 @@ struct worker {
   ev_idle more; /* a burst was cut: go on after looking at the sockets */
 
   struct sched sched;
-  struct load load; /* of the phase */
+  struct stage stage; /* the current one */
+  size_t stage_number;
+  uint64_t t0_ns, stage_t0_ns;
   enum phase phase;
   bool running; /* a phase is on */
   bool over;    /* nothing more starts in this phase */
@@ -130,6 +132,57 @@ static void sending_over(struct worker *w, uint64_t grace_ns)
     timer_at(&w->drain_timer, clock_ns() + grace_ns);
 }
 
+/* The stage's rule, cut to what is left of the run's time. */
+static struct stage timed_stage(const struct worker *w, size_t i)
+{
+  const struct load *l = &w->setup.config->load;
+  struct stage s = load_stage(l, i);
+  uint64_t left;
+  if (!l->duration_ns)
+    return s;
+  left = ns_since(w->stage_t0_ns, w->t0_ns + l->duration_ns);
+  if (!s.duration_ns || s.duration_ns > left)
+    s.duration_ns = left;
+  return s;
+}
+
+static void enter_stage(struct worker *w, size_t i, uint64_t t0_ns)
+{
+  w->stage_number = i;
+  w->stage_t0_ns = t0_ns;
+  w->stage = w->phase == PHASE_WARMUP ? load_warmup(&w->setup.config->load)
+                                      : timed_stage(w, i);
+  sched_enter(&w->sched, &w->stage, (uint16_t)i, t0_ns);
+}
+
+/* The stage has nothing more to start. False: nor has the phase. */
+static bool next_stage(struct worker *w)
+{
+  const struct load *l = &w->setup.config->load;
+  uint64_t t0 =
+      w->stage.duration_ns ? w->stage_t0_ns + w->stage.duration_ns : clock_ns();
+  if (w->phase == PHASE_WARMUP || w->sched.stopped ||
+      w->stage_number + 1 >= load_stages(l) ||
+      (l->duration_ns && t0 >= w->t0_ns + l->duration_ns) ||
+      w->sched.started >= w->sched.limit)
+    return false;
+  enter_stage(w, w->stage_number + 1, t0);
+  return true;
+}
+
+static void start_session(struct worker *w, const struct sched_item *item)
+{
+  const struct session_item s = {
+      .id = item->id,
+      .due_ns = item->due_ns,
+      .capped = item->capped,
+      .phase = w->phase,
+      .stage = item->stage,
+      .stage_label = load_stage(&w->setup.config->load, item->stage).label,
+  };
+  session_start(w->sessions, &s);
+}
+
 static void start_due(struct worker *w)
 {
   struct sched_item item;
@@ -141,17 +194,17 @@ static void start_due(struct worker *w)
         timer_at(&w->start_timer, wake);
       return;
     case SCHED_OVER:
+      if (next_stage(w))
+        continue;
       count_unsent(w);
-      sending_over(w, w->load.duration_ns ? w->load.drain_ns : 0);
+      sending_over(w,
+                   w->stage.duration_ns ? w->setup.config->load.drain_ns : 0);
       return;
-    case SCHED_START: {
-      const struct session_item s = {.id = item.id,
-                                     .due_ns = item.due_ns,
-                                     .capped = item.capped,
-                                     .phase = w->phase};
-      session_start(w->sessions, &s);
-      break;
-    }
+    case SCHED_DROP:
+      if (w->phase == PHASE_MEASURE)
+        metrics_unsent(w->figures.metrics, item.due_ns);
+      continue;
+    case SCHED_START: start_session(w, &item); break;
     }
     if (w->over)
       return;
@@ -226,10 +279,18 @@ static void on_record(const struct record *r, void *ud)
     cb->record(w->setup.index, r, cb->ud);
 }
 
-static void on_session_ended(void *ud)
+static void on_session_prefilled(void *ud)
 {
   struct worker *w = ud;
-  sched_ended(&w->sched, clock_ns());
+  sched_prefilled(&w->sched);
+  if (w->stage.max_prefill)
+    pump(w);
+}
+
+static void on_session_ended(const struct session_item *item, void *ud)
+{
+  struct worker *w = ud;
+  sched_ended(&w->sched, clock_ns(), item->due_ns);
   pump(w);
 }
 
@@ -252,29 +313,21 @@ static void on_script_stop(const char *why, void *ud)
 
 /* ---- orders ---- */
 
-static struct load phase_load(const struct config *c, enum phase phase)
-{
-  struct load l = c->load;
-  if (phase == PHASE_WARMUP) {
-    l.num_requests = l.warmup_requests;
-    l.duration_ns = l.warmup_ns;
-  }
-  return l;
-}
-
 static void go(struct worker *w, enum phase phase, uint64_t t0_ns)
 {
   const struct config *c = w->setup.config;
   w->phase = phase;
-  w->load = phase_load(c, phase);
+  w->t0_ns = t0_ns;
   w->running = true;
   w->over = false;
-  sched_init(&w->sched, &w->load, c->seed, w->setup.index, w->setup.count,
-             t0_ns);
+  sched_init(&w->sched, c->seed, w->setup.index, w->setup.count,
+             phase == PHASE_MEASURE ? c->load.num_requests
+                                    : c->load.warmup_requests);
+  enter_stage(w, 0, t0_ns);
   if (phase == PHASE_MEASURE) {
+    uint64_t duration = load_duration(&c->load);
     metrics_set_epoch(w->figures.metrics, t0_ns);
-    metrics_window(w->figures.metrics, t0_ns,
-                   w->load.duration_ns ? t0_ns + w->load.duration_ns : 0);
+    metrics_window(w->figures.metrics, t0_ns, duration ? t0_ns + duration : 0);
     vm_start(w->vm, t0_ns);
     w->progress = (struct progress){0};
     w->before = *exchange_live(w->exchanges);
@@ -294,7 +347,7 @@ static void stop(struct worker *w, uint64_t grace_ns)
     count_unsent(w);
     sched_stop(&w->sched);
     if (w->phase == PHASE_MEASURE)
-      metrics_window(w->figures.metrics, w->sched.t0_ns, clock_ns());
+      metrics_window(w->figures.metrics, w->t0_ns, clock_ns());
   }
   sending_over(w, grace_ns);
   if (grace_ns)
@@ -352,11 +405,14 @@ void worker_poll(struct worker *w)
 static uint64_t expected_connections(const struct config *c)
 {
   const struct load *l = &c->load;
-  uint64_t n = l->max_concurrency;
-  if (!n && isinf(l->request_rate))
-    n = l->num_requests;
+  uint64_t n = load_max_concurrency(l);
+  double rate = 0;
+  for (size_t i = 0; !n && i < load_stages(l); i++) {
+    struct stage s = load_stage(l, i);
+    rate = fmax(rate, fmax(s.rate.from, s.rate.to));
+  }
   if (!n)
-    n = (uint64_t)ceil(l->request_rate);
+    n = isinf(rate) ? l->num_requests : (uint64_t)ceil(rate);
   if (l->num_requests && n > l->num_requests)
     n = l->num_requests;
   return n < 1 ? 1 : n > 20000 ? 20000 : n;
@@ -412,6 +468,7 @@ static void make_sessions(struct worker *w)
       .max_errors = c->max_script_errors,
       .record = on_record,
       .session = on_session,
+      .prefilled = on_session_prefilled,
       .ended = on_session_ended,
       .exhausted = on_exhausted,
       .stop = on_script_stop,

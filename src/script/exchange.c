@@ -22,6 +22,7 @@ struct exchange {
   struct buf url;
   char message[320];
   bool hangs_up; /* the total limit is cancel_after, no time-out */
+  void (*first)(void *ud);
   exchange_done_cb *done;
   void *ud;
 };
@@ -125,6 +126,8 @@ static int on_payload(const struct wire_payload *p, void *ud)
     r->sent_ns = xfer_info(x->xfer)->sent_ns;
     r->first_token_ns = x->arrival_ns;
     xfer_first_token(x->xfer);
+    if (x->first)
+      x->first(x->ud);
   }
   if (!r->first_answer_ns && p->fields & ~(1u << WIRE_REASONING))
     r->first_answer_ns = x->arrival_ns;
@@ -345,7 +348,7 @@ static struct wire_config wire_config(const struct exchange *x)
 }
 
 void exchange_start(struct exchange *x, const struct exchange_plan *plan,
-                    exchange_done_cb *done, void *ud)
+                    void (*first)(void *ud), exchange_done_cb *done, void *ud)
 {
   struct exchange_pool *p = x->pool;
   struct request *q = &x->request;
@@ -368,6 +371,7 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   xr.url = build_url(x);
   start_record(x, plan);
   wire_start(x->wire, &wc, on_payload, x);
+  x->first = first;
   x->done = done;
   x->ud = ud;
   list_append(&p->busy, &x->node);

@@ -52,9 +52,10 @@ const struct exchange_live *exchange_live(const struct exchange_pool *p);
 struct exchange *exchange_take(struct exchange_pool *p);
 struct request *exchange_slot(struct exchange *x);
 void exchange_drop(struct exchange *x);
-/* `done` never runs from within this call. */
+/* Neither callback runs from within this call. `first` (may be NULL): the
+ * first token has arrived. */
 void exchange_start(struct exchange *x, const struct exchange_plan *plan,
-                    exchange_done_cb *done, void *ud);
+                    void (*first)(void *ud), exchange_done_cb *done, void *ud);
 void exchange_cancel(struct exchange *x, enum outcome o, const char *why);
 void exchange_cancel_all(struct exchange_pool *p, const char *why);
 

@@ -90,6 +90,29 @@ static void watch_script(struct session_pool *p, bool failed)
   c->stop(why, c->ud);
 }
 
+static void prefilled(struct session *s)
+{
+  struct session *root = s->root;
+  if (root->prefilled)
+    return;
+  root->prefilled = true;
+  s->pool->config.prefilled(s->pool->config.ud);
+}
+
+static void end_item(struct session *s)
+{
+  struct session_pool *p = s->pool;
+  struct session_item item = s->item;
+  prefilled(s);
+  give_back(s);
+  p->config.ended(&item, p->config.ud);
+}
+
+static void on_first_token(void *ud)
+{
+  prefilled(ud);
+}
+
 static struct vm_item vm_item(const struct session *s)
 {
   return (struct vm_item){
@@ -167,17 +190,10 @@ static void fail_unsent(struct session *s)
   p->config.record(&r, p->config.ud);
 }
 
-static void end_request(struct session *s)
-{
-  struct session_pool *p = s->pool;
-  give_back(s);
-  p->config.ended(p->config.ud);
-}
-
 static void on_request_done(struct exchange *x, void *ud)
 {
   settle(ud, x);
-  end_request(ud);
+  end_item(ud);
 }
 
 static void start_request(struct session *s)
@@ -196,17 +212,19 @@ static void start_request(struct session *s)
   struct vm_item item = vm_item(s);
   list_append(&p->live, &s->node);
   switch (vm_request(p->config.vm, &item, exchange_slot(x))) {
-  case VM_OK: exchange_start(x, &plan, on_request_done, s); break;
+  case VM_OK:
+    exchange_start(x, &plan, on_first_token, on_request_done, s);
+    break;
   case VM_FAILED:
     exchange_drop(x);
     fail_unsent(s);
     watch_script(p, true);
-    end_request(s);
+    end_item(s);
     break;
   case VM_END:
     exchange_drop(x);
     p->config.exhausted(p->config.ud);
-    end_request(s);
+    end_item(s);
     break;
   }
 }
@@ -240,8 +258,7 @@ static void end_root(struct session *s)
       .reason = buf_cstr(&s->reason),
   };
   p->config.session(&r, p->config.ud);
-  give_back(s);
-  p->config.ended(p->config.ud);
+  end_item(s);
 }
 
 /* This coroutine will not run again. Its memory goes when nothing of the
@@ -530,7 +547,7 @@ bool session_send(struct session *s)
   p->request = swapped;
   s->exchange = x;
   s->waiting = WAIT_EXCHANGE;
-  exchange_start(x, &plan, on_turn_done, s);
+  exchange_start(x, &plan, on_first_token, on_turn_done, s);
   return true;
 }
 

@@ -57,8 +57,11 @@ struct session_config {
   void (*record)(const struct record *r, void *ud);
   /* Before `ended`, in a session scenario only. */
   void (*session)(const struct session_record *s, void *ud);
+  /* An item's first request has its first token, or will never have one;
+   * once per item, before `ended`. */
+  void (*prefilled)(void *ud);
   /* An item is over; it may be the one being started. */
-  void (*ended)(void *ud);
+  void (*ended)(const struct session_item *item, void *ud);
   /* The script has nothing left to send: start no more. In a request scenario
    * the item that found this out did not count; `ended` follows for it. */
   void (*exhausted)(void *ud);

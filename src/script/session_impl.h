@@ -31,6 +31,7 @@ struct session {
   struct list ready; /* in the pool's `ready`: to be resumed */
   struct session_pool *pool;
   struct session_item item;
+  bool prefilled; /* the callback was called; of the root */
 
   /* ---- coroutine mode ---- */
   struct session *root, *parent; /* of a branch; root == self otherwise */

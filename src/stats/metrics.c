@@ -52,6 +52,8 @@ void metrics_window(struct metrics *m, uint64_t start_ns, uint64_t end_ns)
 void metrics_unsent(struct metrics *m, uint64_t due_ns)
 {
   m->counts.unsent++;
+  if (due_ns > m->unsent_due_ns)
+    m->unsent_due_ns = due_ns;
   series_add(&m->series, SERIES_DUE, due_ns, 1);
 }
 
@@ -325,6 +327,8 @@ static void empty(struct metrics *m)
 
 void metrics_merge(struct metrics *into, struct metrics *from)
 {
+  if (from->unsent_due_ns > into->unsent_due_ns)
+    into->unsent_due_ns = from->unsent_due_ns;
   merge_planned(into, from);
   merge_counts(&into->counts, &from->counts);
   merge_window(into, from);

@@ -47,6 +47,7 @@ struct metrics {
   uint64_t window_start_ns, window_end_ns;
   struct metrics_counts counts;
   int64_t planned_min, planned_max, actual_min, actual_max;
+  uint64_t unsent_due_ns; /* the latest due of what was never sent */
   struct column rows; /* struct metrics_row */
   struct column gaps; /* uint64_t ns; empty once there were too many */
   struct hist itl, connect;

@@ -237,8 +237,11 @@ static void build_client(struct builder *b, const struct client *c)
   s->loop_lag = latency_of_hist(s, &c->loop_lag);
   s->capped = t.capped;
   s->achieved_rps = rate_over(s->sent, b->first_sent, b->last_sent);
-  s->planned_rps =
-      timetable ? rate_over(s->sent, b->first_due, b->last_due) : NAN;
+  s->planned_rps = timetable ? rate_over(s->sent + s->unsent, b->first_due,
+                                         b->last_due > b->m->unsent_due_ns
+                                             ? b->last_due
+                                             : b->m->unsent_due_ns)
+                             : NAN;
   t.achieved_rps = s->achieved_rps;
   t.planned_rps = s->planned_rps;
   t.send_lag_p99_ms = timetable ? s->send_lag.p[LATENCY_P99] : NAN;
