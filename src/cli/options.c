@@ -112,16 +112,23 @@ const struct option *options_find(const struct options_spec *spec,
   return look_up(spec, name, true).row;
 }
 
+/* "max_concurrency=4" without dashes, when it names an option in full. */
+static bool is_assignment(const struct options_spec *spec, const char *arg)
+{
+  size_t len = strcspn(arg, ".=");
+  return strchr(arg, '=') && options_find(spec, (struct str){arg, len});
+}
+
 const struct option *options_match(const struct options_spec *spec,
                                    const char *arg, const char **value)
 {
   const struct option *row = NULL;
   *value = NULL;
-  if (strncmp(arg, "--", 2) == 0) {
-    size_t len = strcspn(arg + 2, ".=");
+  if (strncmp(arg, "--", 2) == 0 || is_assignment(spec, arg)) {
+    const char *name = arg[0] == '-' ? arg + 2 : arg;
     const char *equals = strchr(arg, '=');
     *value = equals ? equals + 1 : NULL;
-    return find_long(spec, (struct str){arg + 2, len}).row;
+    return find_long(spec, (struct str){name, strcspn(name, ".=")}).row;
   }
   if (arg[0] != '-')
     return NULL;
@@ -373,6 +380,8 @@ enum options_result options_parse(struct options *o, int argc,
       parse_long(o, arg + 2, &c, e);
     else if (arg[0] == '-' && arg[1])
       parse_short(o, arg + 1, &c, e);
+    else if (is_assignment(o->spec, arg))
+      parse_long(o, arg, &c, e);
     else
       parse_argument(o, arg, e);
   }

@@ -2,7 +2,8 @@
  * A command describes its options once, in a static table of rows; the table
  * gives parsing, --help and a stable key per row for configuration files and
  * shell completion. What is accepted, on every command alike:
- *   --opt value, --opt=value, -oVALUE, -o VALUE, -qk (flags together),
+ *   --opt value, --opt=value, opt=value, -oVALUE, -o VALUE, -qk (flags
+ *   together),
  *   underscores for dashes in names, any unique beginning of a name,
  *   --no-opt for booleans, negative numbers as values, `--` (what follows is
  *   handed over unchanged), --body.a.b 1 for JSON rows, --help, --help=WORD.

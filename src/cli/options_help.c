@@ -162,8 +162,12 @@ void options_help(const struct options_spec *spec, const char *word,
              word);
   if (search)
     return;
-  buf_addf(out, "\n  -h, --help[=WORD]           %s\n",
+  buf_addf(out, "\n  -h, --help[=WORD]           %s\n\n",
            "this text, or only what mentions WORD");
+  wrap(out,
+       STR("Also understood: --opt=value, opt=value, _ for - in names, any "
+           "unique beginning of a name, --no- before a switch."),
+       0, 0);
   if (spec->examples)
     add_examples(spec->examples, out);
   if (spec->footer) {

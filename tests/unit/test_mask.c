@@ -36,6 +36,7 @@ static const struct line lines[] = {
     {{"chat", "-q"}, "stoke run chat -q"},
     {{"--api-key", "sk-1"}, "stoke run --api-key '***'"},
     {{"--api-key=sk-1", "x"}, "stoke run '--api-key=***' x"},
+    {{"api_key=sk-1"}, "stoke run 'api_key=***'"},
     {{"--api_k", "sk-1"}, "stoke run --api_k '***'"},
     {{"-H", "Authorization: Bearer sk-1"}, "stoke run -H 'Authorization: ***'"},
     {{"-Hauthorization=Bearer sk-1"}, "stoke run '-Hauthorization=***'"},

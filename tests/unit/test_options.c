@@ -120,6 +120,8 @@ static void spellings(void **state)
       {"--base", "http://h"},
       {"-qu", "http://h"},
       {"-qkuhttp://h"},
+      {"url=http://h"},
+      {"base_url=http://h"},
       {"--url", "x", "--url", "http://h"},
   };
   struct parsed p;
