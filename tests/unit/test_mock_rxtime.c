@@ -1,5 +1,6 @@
 /* Receive times: of the arrival, not of the reading. */
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
