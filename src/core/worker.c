@@ -25,6 +25,7 @@ enum order { ORDER_GO, ORDER_STOP, ORDER_POLL, ORDER_QUIT };
 #define FLUSH_NS (500 * NS_PER_MS)
 /* Idle garbage collection in one go. */
 #define GC_BUDGET_NS (200 * NS_PER_US)
+#define FOREVER      UINT64_MAX
 
 struct worker {
   struct worker_setup setup;
@@ -119,8 +120,8 @@ static void count_unsent(struct worker *w)
     metrics_unsent(w->figures.metrics, due);
 }
 
-/* Sending has ended; those in flight have until `grace_ns` from now (0: as
- * long as they need). */
+/* Sending has ended; those in flight have until `grace_ns` from now, or
+ * FOREVER. */
 static void sending_over(struct worker *w, uint64_t grace_ns)
 {
   if (w->over)
@@ -128,7 +129,7 @@ static void sending_over(struct worker *w, uint64_t grace_ns)
   w->over = true;
   timer_stop(&w->start_timer);
   tell(w, WORKER_SENT, NULL);
-  if (w->sched.in_flight && grace_ns)
+  if (w->sched.in_flight && grace_ns != FOREVER)
     timer_at(&w->drain_timer, clock_ns() + grace_ns);
 }
 
@@ -197,8 +198,8 @@ static void start_due(struct worker *w)
       if (next_stage(w))
         continue;
       count_unsent(w);
-      sending_over(w,
-                   w->stage.duration_ns ? w->setup.config->load.drain_ns : 0);
+      sending_over(w, w->stage.duration_ns ? w->setup.config->load.drain_ns
+                                           : FOREVER);
       return;
     case SCHED_DROP:
       if (w->phase == PHASE_MEASURE)

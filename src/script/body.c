@@ -18,6 +18,7 @@ struct member {
 struct body {
   struct body_defaults defaults;
   struct str api;
+  unsigned default_choices; /* n of extra_body; 0: not said */
   struct str model, prompt, extra;
   bool has_prompt, stream;
   struct member members[MEMBERS_MAX];
@@ -48,9 +49,11 @@ const char *body_path(const char *endpoint)
 struct body *body_new(const struct body_defaults *d, struct err *e)
 {
   struct body *b;
+  double n = 0;
   if (d->extra_body) {
     json_value *v = json_parse(str_of(d->extra_body), NULL);
     bool object = json_is_object(v);
+    n = json_double(json_get(v, "n"), 0);
     json_free(v);
     if (!object) {
       err_add(e, "--extra-body: not a JSON object; say for example "
@@ -60,6 +63,7 @@ struct body *body_new(const struct body_defaults *d, struct err *e)
   }
   b = mem_new(struct body);
   b->defaults = *d;
+  b->default_choices = n >= 1 && n <= BODY_CHOICES_MAX ? (unsigned)n : 0;
   return b;
 }
 
@@ -98,6 +102,11 @@ void body_prompt(struct body *b, struct str prompt)
 void body_extra(struct body *b, struct str object)
 {
   b->extra = object;
+}
+
+unsigned body_default_choices(const struct body *b)
+{
+  return b->default_choices;
 }
 
 bool body_has_extra(const struct body *b)

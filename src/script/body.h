@@ -55,6 +55,9 @@ bool body_has_extra(const struct body *b);
 /* The same object merged into a body made elsewhere. 0, or -1 when that is
  * not an object. */
 int body_merge_extra(const struct body *b, struct str whole, struct buf *out);
+/* n in the command line's extra_body; 0 when it says none. */
+#define BODY_CHOICES_MAX 1024
+unsigned body_default_choices(const struct body *b);
 /* The command line's model, or "". */
 const char *body_default_model(const struct body *b);
 /* Appends the body. Returns 0, or -1 when `out` would pass its ceiling. */

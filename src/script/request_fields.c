@@ -131,8 +131,9 @@ void read_max_tokens(struct reader *r, const struct field *f)
 void read_n(struct reader *r, const struct field *f)
 {
   int64_t n = check_integer(r, f);
-  if (n < 1 || n > 1024)
-    vm_hook_error(r->L, "%s: n must be from 1 to 1024", r->what);
+  if (n < 1 || n > BODY_CHOICES_MAX)
+    vm_hook_error(r->L, "%s: n must be from 1 to %d", r->what,
+                  BODY_CHOICES_MAX);
   r->out->choices = (unsigned)n;
   body_integer(r->vm->body, f->name, n);
 }
@@ -162,13 +163,24 @@ void read_messages(struct reader *r, const struct field *f)
 }
 
 /* Sent as it is. */
+/* How many choices the table on top asks for; answers are read by it. */
+static unsigned choices_in(struct reader *r)
+{
+  lua_Number n;
+  lua_getfield(r->L, -1, "n");
+  n = lua_tonumber(r->L, -1);
+  lua_pop(r->L, 1);
+  return n >= 1 && n <= BODY_CHOICES_MAX ? (unsigned)n : 0;
+}
+
 void read_body(struct reader *r, const struct field *f)
 {
   if (lua_type(r->L, -1) == LUA_TSTRING)
     buf_addstr(&r->out->body, check_string(r, f));
-  else if (lua_istable(r->L, -1))
+  else if (lua_istable(r->L, -1)) {
     buf_addstr(&r->out->body, write_json(r, f, &r->vm->scratch, false));
-  else
+    r->choices = choices_in(r);
+  } else
     wrong(r, f, "a string or a table");
 }
 
@@ -181,6 +193,8 @@ void read_extra(struct reader *r, const struct field *f)
     vm_hook_error(r->L, "%s: extra must have names as keys, it is a list",
                   r->what);
   body_extra(r->vm->body, s);
+  if (choices_in(r))
+    r->choices = choices_in(r);
 }
 
 void read_model(struct reader *r, const struct field *f)

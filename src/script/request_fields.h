@@ -13,6 +13,7 @@ struct reader {
   const char *what; /* "request" */
   const char *api;  /* whose body is built; NULL: the script's own */
   uint64_t present; /* 1 << place in `fields` */
+  unsigned choices; /* n of `extra` or of a ready body; 0: not said */
 };
 
 struct field;

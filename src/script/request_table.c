@@ -159,6 +159,10 @@ static void finish_body(struct reader *r)
     buf_reset(body);
     buf_addstr(body, buf_str(whole));
   }
+  if (!has(r, BODY) && body_default_choices(r->vm->body))
+    r->out->choices = body_default_choices(r->vm->body);
+  if (r->choices)
+    r->out->choices = r->choices;
   if (r->vm->max_tokens >= 0)
     r->out->max_tokens = r->vm->max_tokens;
 }

@@ -89,8 +89,8 @@ def stoke(sender, path, conns, *more):
 
 def tokens(results):
     """All that arrived, those of answers that were cut at the end too."""
-    return (results["stoke"]["window_output_throughput"]
-            * results["stoke"].get("window_s", SECONDS))
+    figures = results["stoke"]["figures"]
+    return figures["window_output_throughput"] * figures["window_s"]
 
 
 ROW = "{:<46} {:>12} {:>12} {:>8}  {:<14} {}"

@@ -13,8 +13,11 @@ responses:
 """
 
 
-def test_mock_llm_sends_everything_in_one_chunk(stoke, mock_llm):
-    r = stoke.load(mock_llm().url, "-n", 4)
+def test_mock_llm_sends_everything_in_one_chunk(stoke, mock_llm, tmp_path):
+    """It repeats what it is asked; role, text and finish share an event."""
+    (tmp_path / "short.lua").write_text(
+        "return { request = function() return { prompt = 'hello' } end }")
+    r = stoke.load(mock_llm().url, "short.lua", "-n", 4)
     assert r.outcomes == {"ok": 4}
     for q in r.requests:
         assert q["chunks"] == 1 and q["token_source"] == "chunks"

@@ -136,7 +136,6 @@ def test_summary_goes_to_custom_and_to_the_terminal(script):
     ("return { request = 5 }", "request"),
     ("return { requests = function() end }", "requests"),
     ("os.execute('true') return {}", "case.lua:1"),
-    ("return { request = function() end, params = { a = { min = 1 } } }", "a"),
 ])
 def test_scripts_that_do_not_load_send_nothing(script, lua, words):
     r = script(lua, "-n", 2, code=2)

@@ -202,9 +202,9 @@ def usage(prompt, completion, **more):
 DONE = event("[DONE]")
 
 
-def stream(*steps, done=True):
+def stream(*steps, done=True, lines=()):
     """Steps for a chunked SSE answer: bytes become chunks, numbers pauses."""
-    yield head()
+    yield head("200 OK", "text/event-stream", *lines)
     for step in [*steps, *([DONE] if done else [])]:
         yield chunk(step) if isinstance(step, bytes) else step
     yield END

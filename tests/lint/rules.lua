@@ -19,7 +19,7 @@ local reserved = {
   { "%f[%w_]strdup%f[%W]", { "tests/" }, "mem_strdup" },
   { "%f[%w_]sprintf%f[%W]", { "tests/bench/" }, "buf_addf, snprintf" },
   { "%f[%w_]strcpy%f[%W]", { "tests/" }, "say how long" },
-  { "%f[%w_]strcat%f[%W]", {}, "say how long" },
+  { "%f[%w_]strcat%f[%W]", { "tests/" }, "say how long" },
   { "%f[%w_]strtok%f[%W]", {}, "str_split" },
   { "%f[%w_]atoi%f[%W]", { "src/net/" }, "check what people write: units.h" },
   { "_Atomic", { "src/core/mailbox.", "src/script/vm_impl.h", "tests/" },

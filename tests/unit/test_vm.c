@@ -101,6 +101,38 @@ static void ready_bodies_go_as_they_are(void **state)
   }
 }
 
+/* n decides how the answer's gaps are read, wherever it was said. */
+static void b031_choices_are_known(void **state)
+{
+  static const struct {
+    const char *table, *extra_body;
+    unsigned choices;
+  } rows[] = {
+      {"{ prompt = 'a' }", NULL, 1},
+      {"{ prompt = 'a', n = 3 }", NULL, 3},
+      {"{ prompt = 'a', extra = { n = 2 } }", NULL, 2},
+      {"{ body = { n = 4 } }", NULL, 4},
+      {"{ prompt = 'a' }", "{\"n\":5}", 5},
+      {"{ prompt = 'a', n = 3, extra = { n = 2 } }", "{\"n\":5}", 2},
+      {"{ body = { x = 1 } }", "{\"n\":5}", 1},
+      {"{ prompt = 'a' }", "{\"n\":\"x\"}", 1},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[256];
+    struct box b;
+    snprintf(text, sizeof text, "return { request = function() return %s end }",
+             rows[i].table);
+    b = box_open(text);
+    vm_free(b.vm);
+    b.vm = box_vm(&b, (struct vm_config){
+                          .workers = 1, .body.extra_body = rows[i].extra_body});
+    assert_int_equal(box_request(&b, 1), VM_OK);
+    assert_int_equal(b.request.choices, rows[i].choices);
+    box_close(&b);
+  }
+}
+
 static void mistakes_in_the_table(void **state)
 {
   static const struct {
@@ -672,6 +704,7 @@ int main(void)
       cmocka_unit_test(a_prompt_becomes_a_chat_body),
       cmocka_unit_test(every_field_of_the_table),
       cmocka_unit_test(ready_bodies_go_as_they_are),
+      cmocka_unit_test(b031_choices_are_known),
       cmocka_unit_test(mistakes_in_the_table),
       cmocka_unit_test(content_length_that_fits_is_dropped),
       cmocka_unit_test(nil_is_the_end),
