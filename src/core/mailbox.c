@@ -18,17 +18,21 @@ struct mailbox {
   void *ud;
 };
 
-static void on_wake(EV_P_ ev_async *w, int revents)
+void mailbox_drain(struct mailbox *m)
 {
-  struct mailbox *m = w->data;
   unsigned head;
-  (void)loop, (void)revents;
   while ((head = atomic_load_explicit(&m->head, memory_order_relaxed)) !=
          atomic_load_explicit(&m->tail, memory_order_acquire)) {
     struct message msg = m->ring[head % RING];
     atomic_store_explicit(&m->head, head + 1, memory_order_release);
     m->receive(&msg, m->ud);
   }
+}
+
+static void on_wake(EV_P_ ev_async *w, int revents)
+{
+  (void)loop, (void)revents;
+  mailbox_drain(w->data);
 }
 
 struct mailbox *mailbox_new(struct ev_loop *loop, mailbox_receive_cb *receive,

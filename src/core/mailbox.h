@@ -27,6 +27,9 @@ struct mailbox *mailbox_new(struct ev_loop *loop, mailbox_receive_cb *receive,
                             void *ud);
 /* Neither side may be using it any more; messages still inside are dropped. */
 void mailbox_free(struct mailbox *m);
+/* Receive what is inside now, on the receiver's thread: at the end, when its
+ * loop runs no more but messages own memory. */
+void mailbox_drain(struct mailbox *m);
 /* From the sender's thread. False when the ring is full (then nothing was
  * posted): the protocols here never have more than a few under way. */
 bool mailbox_post(struct mailbox *m, struct message msg);

@@ -576,13 +576,13 @@ void worker_join(struct worker *w)
 {
   if (w->is_inline) {
     tear_down(w);
-    return;
+  } else if (w->thread) {
+    order(w, ORDER_QUIT, 0, 0);
+    pthread_join(w->thread, NULL);
+    w->thread = 0;
   }
-  if (!w->thread)
-    return;
-  order(w, ORDER_QUIT, 0, 0);
-  pthread_join(w->thread, NULL);
-  w->thread = 0;
+  /* Answers to the last poll may have come after the main loop's end. */
+  mailbox_drain(w->reports);
 }
 
 struct worker_figures *worker_figures(struct worker *w)
