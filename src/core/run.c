@@ -316,6 +316,7 @@ static void collect(struct run *r)
     } else {
       metrics_merge(out->metrics, f->metrics);
     }
+    sessions_merge(&out->sessions, &f->sessions);
     client_add(&out->client, &f->client);
     add_counts(&out->net, &f->net);
     if (f->clock > out->clock)
@@ -369,6 +370,7 @@ int run_execute(const struct config *c, const struct scenario *s,
 void run_result_free(struct run_result *r)
 {
   metrics_free(r->metrics);
+  sessions_deinit(&r->sessions);
   client_deinit(&r->client);
   mem_free(r->preconnect_error);
   buf_free(&r->data);

@@ -12,6 +12,7 @@
 #include "stats/metrics.h"
 #include "stats/progress.h"
 #include "stats/record.h"
+#include "stats/sessions.h"
 
 struct scenario;
 struct script_errors;
@@ -59,6 +60,7 @@ struct run_result {
                                       * the warm-up until that begins */
 
   struct metrics *metrics; /* all workers'; NULL: run_execute failed */
+  struct sessions sessions;
   struct client client;    /* merged over workers */
   struct net_counts net;
   enum net_clock clock;

@@ -297,7 +297,8 @@ static void on_session_ended(const struct session_item *item, void *ud)
 
 static void on_session(const struct session_record *r, void *ud)
 {
-  (void)r, (void)ud;
+  struct worker *w = ud;
+  sessions_add(&w->figures.sessions, r);
 }
 
 static void on_exhausted(void *ud)
@@ -596,6 +597,7 @@ void worker_free(struct worker *w)
     return;
   mailbox_free(w->reports);
   metrics_free(w->figures.metrics);
+  sessions_deinit(&w->figures.sessions);
   client_worker_deinit(&w->figures.client);
   if (!w->is_inline && w->loop)
     ev_loop_destroy(w->loop);

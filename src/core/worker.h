@@ -11,6 +11,7 @@
 #include "stats/client.h"
 #include "stats/metrics.h"
 #include "stats/progress.h"
+#include "stats/sessions.h"
 
 struct ev_loop;
 struct scenario;
@@ -67,6 +68,7 @@ void worker_join(struct worker *w);
 /* What it measured; after worker_join only. */
 struct worker_figures {
   struct metrics *metrics;
+  struct sessions sessions;
   struct client_worker client;
   struct net_counts net;
   enum net_clock clock;

@@ -9,6 +9,7 @@
 
 #include "script/exchange.h"
 #include "stats/record.h"
+#include "stats/sessions.h"
 
 struct ev_loop;
 struct script_errors;
@@ -21,25 +22,6 @@ struct session_item {
   enum phase phase;
   uint16_t stage;
   const char *stage_label; /* or NULL */
-};
-
-enum session_end {
-  SESSION_COMPLETED,
-  SESSION_FAILED, /* s:fail, or a script error */
-  SESSION_CUT,    /* the run ended before it did */
-};
-
-/* A session scenario's item, when it is over. Strings are borrowed. */
-struct session_record {
-  uint64_t id;
-  enum phase phase;
-  uint16_t stage;
-  enum session_end end;
-  uint32_t turns;   /* requests made */
-  uint32_t planned; /* by s:plan; 0: not told */
-  uint64_t started_ns, ended_ns;
-  uint64_t think_ns;  /* of s:think, all branches */
-  const char *reason; /* why it failed or was cut, or "" */
 };
 
 struct session_config {
