@@ -156,6 +156,7 @@ void wire_start(struct wire *w, const struct wire_config *c,
                      .shape.bytes = old.shape.bytes,
                      .tools = old.tools};
   buf_free(&old.waiting);
+  w->c.raw |= !w->c.dialect;
   if (!w->c.max_event)
     w->c.max_event = SSE_MAX_EVENT;
   if (!w->c.max_text)
@@ -219,6 +220,8 @@ static enum wire_mode guess(enum wire_mode declared, struct str s)
     s = (struct str){s.p + 1, s.len - 1};
   if (s.len == 0)
     return all < GUESS_MAX ? WIRE_MODE_GUESS : declared;
+  if (*s.p == '<') /* a page */
+    return WIRE_MODE_PLAIN;
   if (*s.p == '{' || *s.p == '[')
     return declared == WIRE_MODE_SSE ? WIRE_MODE_PLAIN : declared;
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

@@ -28,7 +28,7 @@ enum wire_field {
   WIRE_TOOL_NAME,
   WIRE_TOOL_ARGUMENTS, /* a string's piece, or a whole object */
   WIRE_CHOICE_INDEX,
-  WIRE_FINISH,
+  WIRE_FINISH, /* a reason in words; "error" also fails the request */
   WIRE_PROMPT_TOKENS,
   WIRE_COMPLETION_TOKENS,
   WIRE_CACHED_TOKENS,
@@ -93,7 +93,7 @@ struct wire_usage { /* -1: not told */
 };
 
 struct wire_config {
-  const struct wire_dialect *dialect; /* may be NULL when raw */
+  const struct wire_dialect *dialect; /* NULL: as if raw */
   unsigned choices; /* n of the request; 0 and 1 are the same */
   bool keep_text;   /* collect text and reasoning (unescaped) of choice 0 */
   bool keep_tools;  /* collect tool calls, merged by index */
@@ -123,7 +123,8 @@ int wire_feed(struct wire *w, const char *p, size_t len);
  * verdict by status, body, payload, finish and end marks.
  * A last event whose empty line (or newline) never came is read all the same
  * when it is whole and the message complete, which may call the callback;
- * from a cut message only "[DONE]" counts. */
+ * from a cut message only "[DONE]" counts. Once the end mark has been read
+ * ("[DONE]", WIRE_END) a cut takes nothing away and the answer is OK. */
 void wire_end(struct wire *w, bool complete);
 
 struct wire_result {

@@ -196,6 +196,7 @@ static void take(struct wire *w, enum wire_field f, const struct walk_value *v)
     if (is_text) {
       c->finish = v->raw;
       e->effects = w->answer = true;
+      e->failed = e->failed || str_ieq(v->raw, STR("error"));
     }
     break;
   case WIRE_PROMPT_TOKENS: set_usage(w, &w->r.usage.prompt_tokens, v); break;

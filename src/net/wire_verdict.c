@@ -43,18 +43,30 @@ static bool has_payload(const struct wire *w, const struct dialect_rules *d)
   return d->has_payload ? w->r.choices > 0 : w->ended;
 }
 
+/* Behind the end mark nothing can be missing, even if the transfer was cut
+ * there; behind a finish_reason the usage can. */
 static void end_stream(struct wire *w)
 {
-  bool proper = w->done || w->ended || all_finished(w);
-  if (has_payload(w, &w->c.dialect->stream) && proper && w->complete)
+  bool marked = w->done || w->ended;
+  bool proper = marked || (w->complete && all_finished(w));
+  if (proper && has_payload(w, &w->c.dialect->stream))
     return;
-  if (w->complete && (proper || w->n_bytes == 0))
+  if (proper || (w->complete && w->n_bytes == 0))
     wire_fail(w, OUTCOME_EMPTY, "the stream ended properly without any token");
   else if (w->complete)
     wire_fail(w, OUTCOME_TRUNCATED,
               "the stream ended without finish_reason and without [DONE]");
   else
     wire_fail(w, OUTCOME_TRUNCATED, "the transfer was cut");
+}
+
+/* What isn't JSON speaks for itself: a page's title, a line of text. */
+static void fail_not_json(struct wire *w, struct str body)
+{
+  struct wire_error e;
+  wire_error_read(&e, body);
+  wire_fail_quoting(w, OUTCOME_NOT_JSON, "the answer is not JSON",
+                    str_of(e.message));
 }
 
 static void end_plain(struct wire *w)
@@ -67,7 +79,7 @@ static void end_plain(struct wire *w)
   else if (str_trim(body).len == 0)
     wire_fail(w, OUTCOME_EMPTY, "the answer has no body");
   else if (wire_event_read_plain(w, body) < 0)
-    wire_fail_quoting(w, OUTCOME_NOT_JSON, "the answer is not JSON", body);
+    fail_not_json(w, body);
   else if (has_payload(w, &w->c.dialect->plain))
     return;
   else if (w->answer)

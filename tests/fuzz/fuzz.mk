@@ -16,11 +16,14 @@ FUZZ_OBJ   := $(FUZZ_LIB:%.c=build/fuzz/%.o)
 fuzz: $(FUZZ)                         ## each fuzzer for T=60 seconds
 	@for f in $(FUZZ); do \
 	  name=$${f##*/}; name=$${name#fuzz_}; \
-	  seeds=; test -d tests/data/fuzz/$$name && seeds=tests/data/fuzz/$$name; \
-	  case $$name in sse|wire) seeds="$$seeds tests/data/streams";; esac; \
+	  case $$name in \
+	    sse|wire) seeds=tests/data/streams;; \
+	    json|walk) seeds=tests/data/fuzz/json;; \
+	    *) seeds=tests/data/fuzz/$$name;; \
+	  esac; test -d $$seeds || seeds=; \
 	  mkdir -p build/fuzz/corpus/$$name; \
 	  echo "  FUZZ  $$name ($(T) s)"; \
-	  $$f -max_total_time=$(T) -timeout=10 -max_len=65536 \
+	  $$f -max_total_time=$(T) -timeout=10 -max_len=8192 \
 	    -print_final_stats=1 -artifact_prefix=build/fuzz/ \
 	    build/fuzz/corpus/$$name $$seeds >build/fuzz/$$name.log 2>&1 \
 	    || { tail -n 40 build/fuzz/$$name.log; exit 1; }; \

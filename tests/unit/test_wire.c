@@ -380,6 +380,14 @@ static void b026_truthy_errors_fail(void **state)
   check(CONTENT("a") "event: Error\n\n", "C0 a|-> api_error text=a");
 }
 
+static void a_finish_can_be_an_error(void **state)
+{
+  (void)state;
+  check(CONTENT("a") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":"
+                     "\"error\"}],\"message\":\"provider gone\"}\n\n" DONE,
+        "C0 a|-> api_error error text=a message=provider gone");
+}
+
 static void errors_that_never_ended(void **state)
 {
   (void)state;
@@ -404,6 +412,10 @@ static void b017_the_transfer_was_cut(void **state)
              "C0 a|C0 b|-> truncated text=ab message=the transfer was cut");
   case_check(&cut, str_of(CONTENT("a") "data: {\"choices\":[{\"del"),
              "C0 a|-> truncated text=a message=the transfer was cut");
+  case_check(&cut, str_of(CONTENT("a") FINISH("stop")),
+             "C0 a|-> truncated stop text=a message=the transfer was cut");
+  case_check(&cut, str_of(CONTENT("a") DONE), "C0 a|-> ok text=a");
+  case_check(&cut, str_of(CONTENT("a") "data: [DONE]"), "C0 a|-> ok text=a");
   case_check(&cut, str_of(""), "-> truncated message=the transfer was cut");
   case_check(&cut, str_of("data: {\"error\":\"x\"}\n\n"),
              "-> api_error message=x");
@@ -526,8 +538,9 @@ static void a_2xx_that_is_no_api_answer(void **state)
   (void)state;
   case_check(&html,
              str_of("<!doctype html><html><TITLE>Sign in</title><body>x"),
-             "-> not_json plain message=the answer is not JSON: <!doctype "
-             "html><html><TITLE>Sign in</title><body>x");
+             "-> not_json plain message=the answer is not JSON: Sign in");
+  check("<html><head>\n<title>\n Sign\n in</title>",
+        "-> not_json odd plain message=the answer is not JSON: Sign in");
   check_json("{\"status\":\"ok\"}", "-> not_json plain message=not an answer "
                                     "of this API: {\"status\":\"ok\"}");
   check_json("[]", "-> not_json plain message=not an answer of this API: []");
@@ -888,6 +901,7 @@ int main(void)
       cmocka_unit_test(values_of_another_type_are_ignored),
       cmocka_unit_test(a_repeated_member_counts_once),
       cmocka_unit_test(names_and_texts_may_be_escaped),
+      cmocka_unit_test(a_finish_can_be_an_error),
       cmocka_unit_test(errors_that_never_ended),
       cmocka_unit_test(the_first_failure_is_kept),
       cmocka_unit_test(no_finish_and_no_done_is_truncated),
