@@ -150,6 +150,7 @@ static void b101_surrogates(void **state)
   check_unescape("a\\udc97b", 0, STR("a" FFFD "b"));
   check_unescape("\\ud83d", 0, STR(FFFD));
   check_unescape("\\ud83d\\ud83d\\ude00", 0, STR(FFFD "\xf0\x9f\x98\x80"));
+  check_unescape("\\u0041\\ude00", 0, STR("A" FFFD));
   check_unescape("\\ud83dx", 0, STR(FFFD "x"));
   check_unescape("\\ud83d\\n", 0, STR(FFFD "\n"));
   check_unescape("\\ud83d\\u12", -1, STR(FFFD));

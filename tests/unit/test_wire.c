@@ -144,6 +144,10 @@ static void b016_ids_differ_between_servers(void **state)
   check(CALL("0", "a", "f") ARGUMENTS("0", "1") CALL("0", "b", "g")
             ARGUMENTS("0", "2") DONE,
         "T0|T0|T0|T0|-> ok tool=0.0 a f(1) tool=0.0 b g(2)");
+  /* The name again, without an id, begins nothing. */
+  check(CALL("0", "a", "f") FRAGMENT("0", "\"name\":\"f\",\"arguments\":\"1\"")
+            DONE,
+        "T0|T0|-> ok tool=0.0 a f(1)");
   /* Without an index every name begins a call. */
   check(DELTA("{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
               "\"arguments\":\"1\"}},{\"id\":\"b\",\"function\":{\"name\":"
@@ -193,6 +197,15 @@ static void b025_usage_in_every_chunk(void **state)
   check(CHUNK("a", "1") CHUNK("bcd", "4") CHUNK("ef", "6") USAGE("null")
             FINISH("stop") DONE,
         "C0 a@1|C0 bcd@4|C0 ef@6|-> ok stop 3/6/-/- text=abcdef");
+}
+
+static void the_last_usage_that_says_something_counts(void **state)
+{
+  (void)state;
+  check(CONTENT("a") USAGE("{\"prompt_tokens\":3,\"completion_tokens\":5}")
+            USAGE("{\"prompt_tokens\":null,\"completion_tokens\":-5}")
+                USAGE("{\"completion_tokens\":\"6\"}") DONE,
+        "C0 a|-> ok 3/5/-/- text=a");
 }
 
 static void b031_two_choices(void **state)
@@ -510,6 +523,20 @@ static void b061_plain_reasoning(void **state)
              "-> ok stop -/512/-/- plain text=x reasoning=w w");
 }
 
+/* Nothing of a broken event gets into the next one. */
+static void a_malformed_event_leaves_nothing(void **state)
+{
+  (void)state;
+  check(CONTENT("a") "data: {\"choices\":[{\"delta\":{\"content\":\"zzz\"}"
+                     "\n\n" DELTA("{\"role\":\"assistant\"}") DONE,
+        "C0 a|-> malformed text=a message=an event is not JSON: {\"choices\":[{"
+        "\"delta\":{\"content\":\"zzz\"}");
+  check("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":"
+        "\"c\"},\n\n" CONTENT("a") DONE,
+        "C0 a|-> malformed text=a message=an event is not JSON: {\"choices\":[{"
+        "\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\"},");
+}
+
 static void plain_tool_calls_and_refusals(void **state)
 {
   (void)state;
@@ -572,6 +599,8 @@ static void odd_content_types(void **state)
     case_check(&c, str_of(CONTENT("a") DONE), "C0 a|-> ok odd text=a");
     case_check(&c, str_of("\n: hi\n\nevent: x\n" CONTENT("a") DONE),
                "C0 a|-> ok odd text=a");
+    case_check(&c, str_of("\xef\xbb\xbf" CONTENT("a") DONE),
+               "C0 a|-> ok odd text=a");
   }
   case_check(&charset, str_of(CONTENT("a") DONE), "C0 a|-> ok text=a");
   check(" {\"choices\":[{\"message\":{\"content\":\"a\"}}]}",
@@ -633,6 +662,8 @@ static void error_bodies(void **state)
                "[{\"error\":{\"code\":500,\"message\":\"g\",\"status\":"
                "\"INTERNAL\"}}]",
                "-> http_5xx plain type=INTERNAL code=500 message=g");
+  check_status(500, "{\"error\":{\"message\":\"m\",\"code\":404},\"code\":500}",
+               "-> http_5xx plain code=404 message=m");
   check_status(500, "\"words\"", "-> http_5xx plain message=words");
   check_status(500, "{\"errors\":[\"a\",{\"msg\":\"b\"},{\"x\":1}]}",
                "-> http_5xx plain message=a; b; {\"x\":1}");
@@ -860,6 +891,28 @@ static void lookalikes_of_the_last_event(void **state)
         "[{\"index\":0,\"delta\":{\"content\":\"b\\\"}}]}");
 }
 
+/* Alike up to the text and of one length behind it: the finish differs. */
+#define FINISHED(t, f)                                                         \
+  "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" t               \
+  "\"},\"finish_reason\":" f "}]}\n\n"
+
+static void what_stands_behind_the_text_is_compared(void **state)
+{
+  (void)state;
+  check(FINISHED("a", "null") FINISHED("b", "\"ok\""),
+        "C0 a|C0 b|-> ok ok text=ab");
+}
+
+static void what_adds_up_is_never_predicted(void **state)
+{
+  (void)state;
+  check(CHUNK("a", "5") CHUNK("b", "5") DONE,
+        "C0 a@5|C0 b@5|-> ok 3/5/-/- text=ab");
+#define BOTH(r, t) DELTA("{\"reasoning\":\"" r "\",\"content\":\"" t "\"}")
+  check(BOTH("x", "a") BOTH("x", "b") BOTH("x", "c") DONE,
+        "CR0 a|CR0 b|CR0 c|-> ok text=abc reasoning=xxx");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -884,6 +937,7 @@ int main(void)
       cmocka_unit_test(b026_falsy_errors_are_none),
       cmocka_unit_test(b026_truthy_errors_fail),
       cmocka_unit_test(b027_plain_answer_to_a_stream_request),
+      cmocka_unit_test(the_last_usage_that_says_something_counts),
       cmocka_unit_test(b031_two_choices),
       cmocka_unit_test(b031_a_rising_index_is_one_choice),
       cmocka_unit_test(b032_event_too_large),
@@ -909,6 +963,7 @@ int main(void)
       cmocka_unit_test(nothing_counts_after_done),
       cmocka_unit_test(keep_alives_are_nothing),
       cmocka_unit_test(malformed_events),
+      cmocka_unit_test(a_malformed_event_leaves_nothing),
       cmocka_unit_test(plain_tool_calls_and_refusals),
       cmocka_unit_test(a_2xx_that_is_no_api_answer),
       cmocka_unit_test(a_plain_answer_that_was_cut),
@@ -924,6 +979,8 @@ int main(void)
       cmocka_unit_test(bodies_are_kept_when_asked),
       cmocka_unit_test(a_callback_stops_the_feed),
       cmocka_unit_test(lookalikes_of_the_last_event),
+      cmocka_unit_test(what_stands_behind_the_text_is_compared),
+      cmocka_unit_test(what_adds_up_is_never_predicted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
