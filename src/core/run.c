@@ -7,7 +7,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/stage.h"
 #include "core/worker.h"
+#include "script/control.h"
 #include "script/scenario.h"
 #include "script/vm.h"
 #include "script/watchdog.h"
@@ -45,12 +47,21 @@ struct run {
   uint64_t t0_ns, duration_ns; /* of the measured phase; 0: not bounded */
   struct sample samples[TICKS];
   unsigned n_samples;
+
+  /* control(run) */
+  struct control *control;
+  ev_timer control_timer; /* settle, sleep, the end of a window */
+  struct stage rule;      /* what it has set */
+  uint16_t rule_number;
+  unsigned windows; /* still to be told */
+  struct run_stage *window;
+  uint64_t in_flight[2];
 };
 
 const char *stop_reason_name(enum stop_reason r)
 {
-  static const char *const names[] = {"requests", "duration", "exhausted",
-                                      "interrupted", "script"};
+  static const char *const names[] = {"requests",    "duration", "exhausted",
+                                      "interrupted", "script",   "control"};
   return names[r];
 }
 
@@ -81,18 +92,22 @@ static void finish(struct run *r)
   ev_break(r->loop, EVBREAK_ALL);
 }
 
+static void start_control(struct run *r);
+
 static void all_ready(struct run *r)
 {
   if (r->failed || r->stopping)
     finish(r);
+  else if (has_warmup(r->config))
+    start_phase(r, WARMUP);
   else
-    start_phase(r, has_warmup(r->config) ? WARMUP : MEASURE);
+    start_control(r);
 }
 
 static void phase_over(struct run *r)
 {
   if (r->state == WARMUP && !r->stopping)
-    start_phase(r, MEASURE);
+    start_control(r);
   else
     finish(r);
 }
@@ -108,6 +123,153 @@ static void stop_sending(struct run *r, enum stop_reason why,
   if (r->state == WARMUP || r->state == MEASURE)
     for (unsigned i = 0; i < r->n; i++)
       worker_stop(r->workers[i], grace_ns);
+}
+
+/* ---- control(run) ---- */
+
+static int on_set(const json_value *load, struct err *e, void *ud)
+{
+  struct run *r = ud;
+  struct stage next = r->rule;
+  uint64_t t0 = clock_ns() + LEAD_NS;
+  next.label = NULL;
+  if (stage_read(load, &next, "load", e) < 0 ||
+      stage_check(&next, true, "load", e) < 0) {
+    mem_free(next.label);
+    return -1;
+  }
+  mem_free(next.label);
+  next.label = NULL;
+  r->rule = next;
+  r->rule_number++;
+  for (unsigned i = 0; i < r->n; i++)
+    worker_stage(r->workers[i], &r->rule, r->rule_number, t0);
+  return 0;
+}
+
+static void control_over(struct run *r, bool failed)
+{
+  const char *why = control_stop_reason(r->control);
+  struct str reports = control_reports(r->control);
+  buf_addstr(&r->out->reports, reports);
+  if (failed)
+    stop_sending(r, STOP_SCRIPT, vm_error(r->out->vm), BRIEF_NS);
+  else
+    stop_sending(r, why ? STOP_SCRIPT : STOP_CONTROL, why ? why : "",
+                 r->config->load.drain_ns);
+  control_free(r->control);
+  r->control = NULL;
+}
+
+static struct run_stage *new_stage(struct run *r)
+{
+  struct run_result *out = r->out;
+  out->stages = mem_resize(out->stages, out->n_stages + 1, sizeof *out->stages);
+  out->stages[out->n_stages] = (struct run_stage){0};
+  return &out->stages[out->n_stages++];
+}
+
+static void open_window(struct run *r, const struct control_want *want)
+{
+  r->window = new_stage(r);
+  r->window->label = mem_strdup(want->label);
+  r->window->rule = r->rule;
+  r->window->t0_ns = clock_ns();
+  r->window->by_end = true;
+  r->windows = r->n;
+  r->in_flight[0] = r->in_flight[1] = 0;
+  for (unsigned i = 0; i < r->n; i++)
+    worker_window(r->workers[i], want->num_requests);
+}
+
+static void set_timer(struct run *r, uint64_t after_ns)
+{
+  ev_now_update(r->loop);
+  ev_timer_stop(r->loop, &r->control_timer);
+  ev_timer_set(&r->control_timer, (double)after_ns / 1e9, 0);
+  ev_timer_start(r->loop, &r->control_timer);
+}
+
+static void grant(struct run *r, const struct control_want *want)
+{
+  switch (want->wish) {
+  case CONTROL_NOTHING: control_over(r, false); return;
+  case CONTROL_FAILED: control_over(r, true); return;
+  case CONTROL_MEASURE:
+  case CONTROL_SLEEP: break;
+  }
+  if (control_stop_reason(r->control))
+    control_over(r, false);
+  else
+    set_timer(r, want->settle_ns);
+}
+
+/* A wish's time is up. */
+static void on_control_timer(EV_P_ ev_timer *t, int revents)
+{
+  struct run *r = t->data;
+  const struct control_want *want;
+  (void)loop, (void)revents;
+  if (!r->control || r->stopping)
+    return;
+  want = control_wanted(r->control);
+  if (want->wish == CONTROL_SLEEP) {
+    grant(r, control_resume(r->control));
+  } else if (!r->window) {
+    open_window(r, want);
+    if (want->duration_ns)
+      set_timer(r, want->duration_ns);
+  } else {
+    for (unsigned i = 0; i < r->n; i++)
+      worker_window_end(r->workers[i]);
+  }
+}
+
+/* All workers have told their part of the window. */
+static void close_window(struct run *r)
+{
+  struct summary_config sc = {.request_rate = r->rule.rate.from};
+  struct summary s;
+  struct run_stage *w = r->window;
+  w->end_ns = clock_ns();
+  r->window = NULL;
+  ev_timer_stop(r->loop, &r->control_timer);
+  if (!r->control || r->stopping)
+    return;
+  summary_build(&s, w->metrics, NULL, &sc);
+  grant(r, control_measured(r->control, &s, r->in_flight[0], r->in_flight[1]));
+}
+
+static void on_window(struct run *r, struct worker_window *part)
+{
+  r->in_flight[0] += part->in_flight_begin;
+  r->in_flight[1] += part->in_flight_end;
+  if (!r->window->metrics) {
+    r->window->metrics = part->metrics;
+  } else {
+    metrics_merge(r->window->metrics, part->metrics);
+    metrics_free(part->metrics);
+  }
+  if (--r->windows == 0)
+    close_window(r);
+}
+
+/* The measured phase, and whoever drives it. */
+static void start_control(struct run *r)
+{
+  const struct control_ops ops = {.set = on_set, .ud = r};
+  start_phase(r, MEASURE);
+  if (!scenario_has(r->scenario, HOOK_CONTROL))
+    return;
+  r->rule = load_stage(&r->config->load, 0);
+  r->rule.label = NULL;
+  r->rule.duration_ns = r->rule.num_requests = 0;
+  vm_start(r->out->vm, r->t0_ns);
+  r->control = control_new(r->out->vm, &ops);
+  if (r->control)
+    grant(r, control_resume(r->control));
+  else
+    stop_sending(r, STOP_SCRIPT, vm_error(r->out->vm), 0);
 }
 
 /* ---- what workers tell ---- */
@@ -151,6 +313,11 @@ static void on_report(struct worker *w, const struct worker_report *report,
     if (++r->over == r->n)
       phase_over(r);
     break;
+  case WORKER_WINDOW: {
+    struct worker_window window = report->window;
+    on_window(r, &window);
+    break;
+  }
   case WORKER_PROGRESS:
     for (unsigned i = 0; i < r->n; i++)
       if (r->workers[i] == w)
@@ -211,6 +378,8 @@ static void on_tick(EV_P_ ev_timer *t, int revents)
   (void)loop, (void)revents;
   if (r->state != WARMUP && r->state != MEASURE)
     return;
+  if (r->control && r->duration_ns && clock_ns() >= r->t0_ns + r->duration_ns)
+    stop_sending(r, STOP_DURATION, "", r->config->load.drain_ns);
   for (unsigned i = 0; i < r->n; i++) {
     progress_merge(&sum, &r->progress[i]);
     worker_poll(r->workers[i]);
@@ -226,7 +395,9 @@ static void watch(struct run *r)
   ev_signal_init(&r->on_int, on_signal, SIGINT);
   ev_signal_init(&r->on_term, on_signal, SIGTERM);
   ev_timer_init(&r->tick, on_tick, TICK_S, TICK_S);
+  ev_timer_init(&r->control_timer, on_control_timer, 0, 0);
   r->on_int.data = r->on_term.data = r->tick.data = r;
+  r->control_timer.data = r;
   ev_signal_start(r->loop, &r->on_int);
   ev_signal_start(r->loop, &r->on_term);
   ev_timer_start(r->loop, &r->tick);
@@ -237,6 +408,7 @@ static void unwatch(struct run *r)
   ev_signal_stop(r->loop, &r->on_int);
   ev_signal_stop(r->loop, &r->on_term);
   ev_timer_stop(r->loop, &r->tick);
+  ev_timer_stop(r->loop, &r->control_timer);
 }
 
 /* ---- start and end ---- */
@@ -303,6 +475,32 @@ static void add_counts(struct net_counts *into, const struct net_counts *from)
   into->tls_ns += from->tls_ns;
 }
 
+/* The i-th worker's part of every stage that the load has. */
+static void collect_stages(struct run *r, struct worker_figures *f)
+{
+  const struct load *l = &r->config->load;
+  for (size_t i = 0; f->stages && i < l->n_stages; i++) {
+    struct run_stage *s;
+    if (!f->stages[i])
+      continue;
+    while (r->out->n_stages <= i)
+      new_stage(r);
+    s = &r->out->stages[i];
+    s->rule = l->stages[i];
+    s->t0_ns = f->stage_t0_ns[i];
+    if (!s->label)
+      s->label = mem_strdup(l->stages[i].label);
+    if (l->stages[i].duration_ns)
+      s->end_ns = s->t0_ns + l->stages[i].duration_ns;
+    if (s->metrics) {
+      metrics_merge(s->metrics, f->stages[i]);
+    } else {
+      s->metrics = f->stages[i];
+      f->stages[i] = NULL;
+    }
+  }
+}
+
 static void collect(struct run *r)
 {
   struct run_result *out = r->out;
@@ -317,6 +515,7 @@ static void collect(struct run *r)
       metrics_merge(out->metrics, f->metrics);
     }
     sessions_merge(&out->sessions, &f->sessions);
+    collect_stages(r, f);
     client_add(&out->client, &f->client);
     add_counts(&out->net, &f->net);
     if (f->clock > out->clock)
@@ -353,6 +552,8 @@ int run_execute(const struct config *c, const struct scenario *s,
   while (r.state != ENDED)
     ev_run(r.loop, c->busy_poll && !c->threads ? EVRUN_NOWAIT : EVRUN_ONCE);
   unwatch(&r);
+  if (r.control)
+    control_over(&r, false);
   collect(&r);
   name_the_end(&r);
   ev_loop_destroy(r.loop);
@@ -371,6 +572,12 @@ void run_result_free(struct run_result *r)
 {
   metrics_free(r->metrics);
   sessions_deinit(&r->sessions);
+  for (size_t i = 0; i < r->n_stages; i++) {
+    mem_free(r->stages[i].label);
+    metrics_free(r->stages[i].metrics);
+  }
+  mem_free(r->stages);
+  buf_free(&r->reports);
   client_deinit(&r->client);
   mem_free(r->preconnect_error);
   buf_free(&r->data);

@@ -26,6 +26,7 @@ enum stop_reason {
   STOP_EXHAUSTED,   /* the scenario had nothing left to send */
   STOP_INTERRUPTED, /* SIGINT or SIGTERM */
   STOP_SCRIPT,      /* the script asked for it, or failed too often */
+  STOP_CONTROL,     /* control(run) had nothing left to do */
 };
 const char *stop_reason_name(enum stop_reason r);
 
@@ -47,6 +48,17 @@ struct run_callbacks {
   void *ud;
 };
 
+/* A stretch of the measured phase with figures of its own: a stage of the
+ * load (requests that began in it), or what run:measure saw (requests that
+ * ended in it). */
+struct run_stage {
+  char *label;
+  struct stage rule;      /* strings and offsets are not its own */
+  uint64_t t0_ns, end_ns; /* end 0: with the run */
+  bool by_end;            /* run:measure's */
+  struct metrics *metrics;
+};
+
 struct run_result {
   /* From run_prepare on. */
   struct vm *vm; /* the main thread's: setup(), a sample, summary() */
@@ -61,7 +73,10 @@ struct run_result {
 
   struct metrics *metrics; /* all workers'; NULL: run_execute failed */
   struct sessions sessions;
-  struct client client;    /* merged over workers */
+  struct run_stage *stages;
+  size_t n_stages;
+  struct buf reports;   /* run:report's, members of a JSON object */
+  struct client client; /* merged over workers */
   struct net_counts net;
   enum net_clock clock;
   enum stop_reason stop_reason;

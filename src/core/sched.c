@@ -203,19 +203,24 @@ void sched_enter(struct sched *s, const struct stage *stage, uint16_t number,
 
 /* ---- what comes next ---- */
 
-/* Items of earlier stages go first. False: there are none. */
+/* Items of earlier stages go first. False: there are none now. */
 static bool late_next(struct sched *s, uint64_t now_ns, struct sched_item *item,
-                      enum sched_verdict *verdict)
+                      uint64_t *wake_ns, enum sched_verdict *verdict)
 {
+  uint64_t due;
   while (s->n_late && !draw(s, &s->late[0]))
     pop_late(s);
   if (!s->n_late)
     return false;
+  /* The next stage may have been announced a moment before it begins. */
+  due = s->late[0].t0_ns + s->late[0].offset_ns;
+  if (due > now_ns) {
+    sooner(wake_ns, due);
+    return false;
+  }
   s->held = true;
   *verdict =
-      has_room(s, now_ns)
-          ? start(s, &s->late[0], s->late[0].t0_ns + s->late[0].offset_ns, item)
-          : SCHED_WAIT;
+      has_room(s, now_ns) ? start(s, &s->late[0], due, item) : SCHED_WAIT;
   return true;
 }
 
@@ -280,7 +285,7 @@ enum sched_verdict sched_next(struct sched *s, uint64_t now_ns,
   *wake_ns = 0;
   if (s->stopped || s->started >= s->limit || (end && now_ns >= end))
     return SCHED_OVER;
-  if (!late_next(s, now_ns, item, &verdict))
+  if (!late_next(s, now_ns, item, wake_ns, &verdict))
     verdict = s->open ? open_next(s, now_ns, item, wake_ns)
                       : closed_next(s, now_ns, item, wake_ns);
   if (verdict == SCHED_WAIT)

@@ -14,7 +14,15 @@
 #include "script/session.h"
 #include "script/vm.h"
 
-enum order { ORDER_GO, ORDER_STOP, ORDER_POLL, ORDER_QUIT };
+enum order {
+  ORDER_GO,
+  ORDER_STOP,
+  ORDER_POLL,
+  ORDER_STAGE,
+  ORDER_WINDOW,
+  ORDER_WINDOW_END,
+  ORDER_QUIT
+};
 
 /* Items started in one turn of the loop: a burst must not keep arriving
  * bytes waiting. */
@@ -56,6 +64,9 @@ struct worker {
   bool pumping; /* inside pump: what ends meanwhile must not recurse */
   bool quit;
 
+  struct metrics *window; /* on, or NULL */
+  uint64_t window_t0_ns, window_bound, window_in_flight, window_sent;
+
   struct progress progress;
   struct exchange_live before; /* totals when the measured phase began */
   uint64_t cpu_start_ns, wall_start_ns;
@@ -63,6 +74,16 @@ struct worker {
 };
 
 /* ---- telling the main thread ---- */
+
+static void post(struct worker *w, struct worker_report *r)
+{
+  /* Only answers to polls could ever pile up; they may be dropped. */
+  if (mailbox_post(w->reports, (struct message){.ptr = r}))
+    return;
+  mem_free(r->text);
+  mem_free(r->progress);
+  mem_free(r);
+}
 
 static void tell(struct worker *w, enum worker_event event, const char *text)
 {
@@ -73,12 +94,7 @@ static void tell(struct worker *w, enum worker_event event, const char *text)
     r->progress = mem_new(struct progress);
     *r->progress = w->progress;
   }
-  /* Only answers to polls could ever pile up; they may be dropped. */
-  if (!mailbox_post(w->reports, (struct message){.ptr = r})) {
-    mem_free(r->text);
-    mem_free(r->progress);
-    mem_free(r);
-  }
+  post(w, r);
 }
 
 static void on_report(const struct message *m, void *ud)
@@ -87,6 +103,51 @@ static void on_report(const struct message *m, void *ud)
   struct worker_report *r = m->ptr;
   w->setup.report(w, r, w->setup.ud);
   mem_free(r);
+}
+
+/* ---- windows ---- */
+
+static struct metrics *new_metrics(const struct worker *w, uint64_t epoch_ns)
+{
+  const struct metrics_config mc = {.epoch_ns = epoch_ns,
+                                    .slo = w->setup.config->slo};
+  return metrics_new(&mc);
+}
+
+static void begin_window(struct worker *w, uint64_t num_requests)
+{
+  w->window = new_metrics(w, w->t0_ns);
+  w->window_bound =
+      num_requests ? sched_share(num_requests, w->setup.index, w->setup.count)
+                   : UINT64_MAX;
+  w->window_in_flight = w->sched.in_flight;
+  w->window_sent = exchange_live(w->exchanges)->sent;
+  w->window_t0_ns = clock_ns();
+}
+
+static void end_window(struct worker *w)
+{
+  struct worker_report *r;
+  if (!w->window)
+    return;
+  metrics_window(w->window, w->window_t0_ns, clock_ns());
+  r = mem_new(struct worker_report);
+  r->event = WORKER_WINDOW;
+  r->window.metrics = w->window;
+  r->window.in_flight_begin = w->window_in_flight;
+  r->window.in_flight_end = w->sched.in_flight;
+  r->window.sent = exchange_live(w->exchanges)->sent - w->window_sent;
+  w->window = NULL;
+  post(w, r);
+}
+
+static void add_to_window(struct worker *w, const struct record *r)
+{
+  if (!w->window)
+    return;
+  metrics_add(w->window, r);
+  if (metrics_count(w->window) >= w->window_bound)
+    end_window(w);
 }
 
 /* ---- load ---- */
@@ -100,6 +161,7 @@ static void phase_over(struct worker *w)
   ev_idle_stop(w->loop, &w->more);
   sched_deinit(&w->sched);
   w->running = false;
+  end_window(w);
   if (w->phase == PHASE_MEASURE) {
     struct client_worker *c = &w->figures.client;
     c->cpu_ns = clock_thread_cpu_ns() - w->cpu_start_ns;
@@ -153,6 +215,10 @@ static void enter_stage(struct worker *w, size_t i, uint64_t t0_ns)
   w->stage_t0_ns = t0_ns;
   w->stage = w->phase == PHASE_WARMUP ? load_warmup(&w->setup.config->load)
                                       : timed_stage(w, i);
+  if (w->phase == PHASE_MEASURE && w->figures.stages) {
+    w->figures.stages[i] = new_metrics(w, w->t0_ns);
+    w->figures.stage_t0_ns[i] = t0_ns;
+  }
   sched_enter(&w->sched, &w->stage, (uint16_t)i, t0_ns);
 }
 
@@ -173,13 +239,16 @@ static bool next_stage(struct worker *w)
 
 static void start_session(struct worker *w, const struct sched_item *item)
 {
+  const struct load *l = &w->setup.config->load;
   const struct session_item s = {
       .id = item->id,
       .due_ns = item->due_ns,
       .capped = item->capped,
       .phase = w->phase,
       .stage = item->stage,
-      .stage_label = load_stage(&w->setup.config->load, item->stage).label,
+      .stage_label = item->stage < load_stages(l)
+                         ? load_stage(l, item->stage).label
+                         : NULL,
   };
   session_start(w->sessions, &s);
 }
@@ -274,8 +343,12 @@ static void on_record(const struct record *r, void *ud)
   struct worker *w = ud;
   const struct run_callbacks *cb = w->setup.callbacks;
   metrics_add(w->figures.metrics, r);
-  if (r->phase == PHASE_MEASURE)
+  if (r->phase == PHASE_MEASURE) {
     progress_ended(&w->progress, r);
+    if (w->figures.stages)
+      metrics_add(w->figures.stages[r->stage], r);
+    add_to_window(w, r);
+  }
   if (cb->record)
     cb->record(w->setup.index, r, cb->ud);
 }
@@ -315,6 +388,31 @@ static void on_script_stop(const char *why, void *ud)
 
 /* ---- orders ---- */
 
+static bool driven(const struct worker *w)
+{
+  return scenario_has(w->setup.scenario, HOOK_CONTROL);
+}
+
+/* Until control(run) sets a load. */
+static void enter_silence(struct worker *w, uint64_t t0_ns)
+{
+  w->stage = (struct stage){0};
+  w->stage_t0_ns = t0_ns;
+  sched_enter(&w->sched, &w->stage, 0, t0_ns);
+}
+
+static void change_stage(struct worker *w, struct stage *s, uint16_t number,
+                         uint64_t t0_ns)
+{
+  if (w->running && !w->over) {
+    w->stage = *s;
+    w->stage_t0_ns = t0_ns;
+    sched_enter(&w->sched, &w->stage, number, t0_ns);
+    pump(w);
+  }
+  mem_free(s);
+}
+
 static void go(struct worker *w, enum phase phase, uint64_t t0_ns)
 {
   const struct config *c = w->setup.config;
@@ -325,7 +423,10 @@ static void go(struct worker *w, enum phase phase, uint64_t t0_ns)
   sched_init(&w->sched, c->seed, w->setup.index, w->setup.count,
              phase == PHASE_MEASURE ? c->load.num_requests
                                     : c->load.warmup_requests);
-  enter_stage(w, 0, t0_ns);
+  if (phase == PHASE_MEASURE && driven(w))
+    enter_silence(w, t0_ns);
+  else
+    enter_stage(w, 0, t0_ns);
   if (phase == PHASE_MEASURE) {
     uint64_t duration = load_duration(&c->load);
     metrics_set_epoch(w->figures.metrics, t0_ns);
@@ -372,6 +473,11 @@ static void on_order(const struct message *m, void *ud)
     tell(w, WORKER_PROGRESS, NULL);
     break;
   }
+  case ORDER_STAGE:
+    change_stage(w, m->ptr, (uint16_t)(m->kind >> 8), m->value);
+    break;
+  case ORDER_WINDOW: begin_window(w, m->value); break;
+  case ORDER_WINDOW_END: end_window(w); break;
   case ORDER_QUIT:
     w->quit = true;
     ev_break(w->loop, EVBREAK_ALL);
@@ -399,6 +505,27 @@ void worker_stop(struct worker *w, uint64_t grace_ns)
 void worker_poll(struct worker *w)
 {
   order(w, ORDER_POLL, 0, 0);
+}
+
+void worker_stage(struct worker *w, const struct stage *s, uint16_t number,
+                  uint64_t t0_ns)
+{
+  struct stage *copy = mem_new(struct stage);
+  struct message m = {
+      .kind = ORDER_STAGE | number << 8, .value = t0_ns, .ptr = copy};
+  *copy = *s;
+  if (!mailbox_post(w->orders, m))
+    mem_free(copy);
+}
+
+void worker_window(struct worker *w, uint64_t num_requests)
+{
+  order(w, ORDER_WINDOW, 0, num_requests);
+}
+
+void worker_window_end(struct worker *w)
+{
+  order(w, ORDER_WINDOW_END, 0, 0);
 }
 
 /* ---- life ---- */
@@ -493,14 +620,17 @@ static void set_up(struct worker *w)
 {
   const struct config *c = w->setup.config;
   struct err e = {0};
-  const struct metrics_config mc = {.slo = c->slo};
   w->orders = mailbox_new(w->loop, on_order, w);
   timer_init(&w->start_timer, w->loop, on_start_timer, w, &e);
   timer_init(&w->drain_timer, w->loop, on_drain_timer, w, &e);
   timer_init(&w->probe, w->loop, on_probe, w, &e);
   ev_idle_init(&w->more, on_more);
   w->more.data = w;
-  w->figures.metrics = metrics_new(&mc);
+  w->figures.metrics = new_metrics(w, 0);
+  if (c->load.n_stages && !driven(w)) {
+    w->figures.stages = mem_zalloc(c->load.n_stages, sizeof(void *));
+    w->figures.stage_t0_ns = mem_zalloc(c->load.n_stages, sizeof(uint64_t));
+  }
   w->headers = config_headers(c, &e);
   make_net(w);
   if (e.count || make_vm(w, &e) < 0) {
@@ -598,6 +728,11 @@ void worker_free(struct worker *w)
   mailbox_free(w->reports);
   metrics_free(w->figures.metrics);
   sessions_deinit(&w->figures.sessions);
+  for (size_t i = 0; w->figures.stages && i < w->setup.config->load.n_stages;
+       i++)
+    metrics_free(w->figures.stages[i]);
+  mem_free(w->figures.stages);
+  mem_free(w->figures.stage_t0_ns);
   client_worker_deinit(&w->figures.client);
   if (!w->is_inline && w->loop)
     ev_loop_destroy(w->loop);

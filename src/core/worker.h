@@ -28,12 +28,20 @@ enum worker_event {
   WORKER_SENT,       /* nothing more will be started in this phase */
   WORKER_PHASE_OVER, /* and nothing is in flight any more */
   WORKER_PROGRESS,   /* the answer to worker_poll */
+  WORKER_WINDOW,     /* a window is over: what was asked by worker_window */
+};
+
+/* What ended inside a window, and what went on at its edges. */
+struct worker_window {
+  struct metrics *metrics; /* the receiver frees it */
+  uint64_t in_flight_begin, in_flight_end, sent;
 };
 
 struct worker_report {
   enum worker_event event;
   char *text;                /* the receiver frees it */
   struct progress *progress; /* likewise */
+  struct worker_window window;
 };
 
 typedef void worker_report_cb(struct worker *w, const struct worker_report *r,
@@ -61,6 +69,14 @@ void worker_go(struct worker *w, enum phase phase, uint64_t t0_ns);
 /* Start nothing more; what is in flight may go on for grace_ns. */
 void worker_stop(struct worker *w, uint64_t grace_ns);
 void worker_poll(struct worker *w);
+/* A new rule from t0_ns on; it has no end of its own. The stage is copied. */
+void worker_stage(struct worker *w, const struct stage *s, uint16_t number,
+                  uint64_t t0_ns);
+/* Begin a window that ends with worker_window_end, or by itself when
+ * `num_requests` (of all workers; 0: no bound) have ended in it. WORKER_WINDOW
+ * is told exactly once. */
+void worker_window(struct worker *w, uint64_t num_requests);
+void worker_window_end(struct worker *w);
 
 /* Ends the thread. No phase may be on. */
 void worker_join(struct worker *w);
@@ -69,6 +85,8 @@ void worker_join(struct worker *w);
 struct worker_figures {
   struct metrics *metrics;
   struct sessions sessions;
+  struct metrics **stages; /* one per stage of a load that has stages */
+  uint64_t *stage_t0_ns;   /* when each began; 0: never */
   struct client_worker client;
   struct net_counts net;
   enum net_clock clock;

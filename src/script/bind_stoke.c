@@ -180,6 +180,8 @@ void bindings_open(lua_State *L)
   bind_dist(L);
   bind_response(L);
   bind_session(L);
+  bind_run(L);
+  bind_measure(L);
   bind_stoke(L);
   vm_push_ref(L, REF_LOADED);
   lua_getfield(L, -2, "json");

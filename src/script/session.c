@@ -407,7 +407,7 @@ static void resume(struct session *s)
   struct vm *vm = p->config.vm;
   int n_args = s->n_args, status;
   s->waiting = WAIT_NOTHING;
-  status = vm_resume(vm, s->co, n_args, s->rng);
+  status = vm_resume(vm, HOOK_SESSION, s->co, n_args, s->rng);
   if (status == LUA_YIELD)
     yielded(s);
   else if (status == 0)

@@ -245,12 +245,13 @@ static int resume_or_bury(struct vm *vm, lua_State *co, int nargs)
   return lua_resume(co, nargs);
 }
 
-int vm_resume(struct vm *vm, lua_State *co, int nargs, struct rng *rng)
+int vm_resume(struct vm *vm, enum hook hook, lua_State *co, int nargs,
+              struct rng *rng)
 {
   int status;
   if (vm->dead)
     return LUA_ERRRUN;
-  vm_enter(vm, HOOK_SESSION);
+  vm_enter(vm, hook);
   vm->rng = rng;
   status = resume_or_bury(vm, co, nargs);
   vm->rng = &vm->own_rng;

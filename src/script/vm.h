@@ -118,10 +118,11 @@ enum vm_result vm_call(struct vm *vm, enum hook hook,
 void *vm_ud(struct lua_State *L);
 /* Push the hook's function; inside vm_call only. */
 void vm_push_hook(struct vm *vm, enum hook hook);
-/* lua_resume with the same protection, for session.c. Returns LUA_YIELD, 0 or
+/* lua_resume with the same protection, for session.c and control.c. Returns LUA_YIELD, 0 or
  * an error's code; an error has been counted. Draws of math.random come from
  * `rng` meanwhile. */
-int vm_resume(struct vm *vm, struct lua_State *co, int nargs, struct rng *rng);
+int vm_resume(struct vm *vm, enum hook hook, struct lua_State *co, int nargs,
+              struct rng *rng);
 /* A bracket around several calls, so that the clock is read twice for all of
  * them: a per-token hook is too cheap to be timed one by one. */
 void vm_enter(struct vm *vm, enum hook hook);

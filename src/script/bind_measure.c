@@ -1,0 +1,160 @@
+#include <lauxlib.h>
+#include <lua.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "script/bindings.h"
+#include "script/control_impl.h"
+#include "script/vm_impl.h"
+
+/* What run:measure returns: the figures of one stretch of the run.
+ * m.label, .sent, .completed, .failed, .cancelled, .unsent, .duration,
+ * .request_rate (sent a second), .request_throughput, .output_throughput,
+ * .request_goodput, .good_share, .error_rate, .in_flight (at its end),
+ * .in_flight_begin, .max_concurrent_requests, .client ("ok" or "limited")
+ * m.ttft.p99, m.itl.mean, m.e2el.max … (seconds; every latency of the results)
+ * A figure without samples is nil.                            [-0, +1, v] */
+
+#define MEASURE_MT "stoke.measure"
+
+struct measure {
+  struct summary summary;
+  uint64_t in_flight[2];
+  char label[80];
+};
+
+void measure_push(lua_State *L, struct summary *s, const char *label,
+                  const uint64_t in_flight[2])
+{
+  struct measure *m = lua_newuserdata(L, sizeof *m);
+  m->summary = *s;
+  *s = (struct summary){0};
+  m->in_flight[0] = in_flight[0];
+  m->in_flight[1] = in_flight[1];
+  snprintf(m->label, sizeof m->label, "%s", label);
+  luaL_getmetatable(L, MEASURE_MT);
+  lua_setmetatable(L, -2);
+}
+
+static void push_figure(lua_State *L, double x)
+{
+  if (isfinite(x))
+    lua_pushnumber(L, x);
+  else
+    lua_pushnil(L);
+}
+
+static void set_ms(lua_State *L, const char *name, double ms)
+{
+  push_figure(L, ms / 1e3);
+  lua_setfield(L, -2, name);
+}
+
+static void push_latency(lua_State *L, const struct latency *l)
+{
+  lua_newtable(L);
+  lua_pushnumber(L, (lua_Number)l->count);
+  lua_setfield(L, -2, "count");
+  set_ms(L, "mean", l->mean);
+  set_ms(L, "std", l->std);
+  set_ms(L, "min", l->min);
+  set_ms(L, "max", l->max);
+  for (int i = 0; i < LATENCY_PERCENTILES; i++)
+    set_ms(L, latency_names[i], l->p[i]);
+}
+
+static double error_rate(const struct summary *s)
+{
+  double rate = summary_success_rate(s);
+  return isnan(rate) ? rate : 1 - rate;
+}
+
+/* False: no such figure. */
+static bool push_number(lua_State *L, const struct measure *m, const char *name)
+{
+  const struct summary *s = &m->summary;
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {
+      {"sent", (double)s->sent},
+      {"completed", (double)s->completed},
+      {"failed", (double)s->failed},
+      {"cancelled", (double)s->cancelled},
+      {"unsent", (double)s->unsent},
+      {"duration", s->window_s},
+      {"request_rate", s->achieved_rps},
+      {"request_throughput", s->request_throughput},
+      {"output_throughput", s->output_throughput},
+      {"request_goodput", s->request_goodput},
+      {"good_share", s->good_share},
+      {"error_rate", error_rate(s)},
+      {"in_flight_begin", (double)m->in_flight[0]},
+      {"in_flight", (double)m->in_flight[1]},
+      {"max_concurrent_requests", (double)s->max_concurrent_requests},
+      {"cached_tokens", (double)s->cached_tokens},
+      {"input_tokens", (double)s->input_tokens},
+      {"output_tokens", (double)s->output_tokens},
+  };
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (strcmp(numbers[i].name, name) != 0)
+      continue;
+    push_figure(L, numbers[i].value);
+    return true;
+  }
+  return false;
+}
+
+static bool push_named_latency(lua_State *L, const struct summary *s,
+                               const char *name)
+{
+  for (int f = 0; f < FIGURE_COUNT; f++) {
+    if (strcmp(figure_name((enum figure)f), name) != 0)
+      continue;
+    push_latency(L, &s->latency[f]);
+    return true;
+  }
+  return false;
+}
+
+static int index_l(lua_State *L)
+{
+  const struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  const char *name = luaL_checkstring(L, 2);
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  if (!lua_isnil(L, -1))
+    return 1;
+  if (strcmp(name, "label") == 0)
+    lua_pushstring(L, m->label);
+  else if (strcmp(name, "client") == 0)
+    lua_pushstring(L, m->summary.verdict.limited ? "limited" : "ok");
+  else if (!push_number(L, m, name) &&
+           !push_named_latency(L, &m->summary, name))
+    return luaL_error(L, "a measurement has no figure '%s'", name);
+  return 1;
+}
+
+static int gc_l(lua_State *L)
+{
+  struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  vm_guard(vm_of(L));
+  summary_deinit(&m->summary);
+  vm_unguard(vm_of(L));
+  return 0;
+}
+
+void bind_measure(lua_State *L)
+{
+  luaL_newmetatable(L, MEASURE_MT);
+  lua_newtable(L);
+  lua_pushcclosure(L, index_l, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pushcfunction(L, gc_l);
+  lua_setfield(L, -2, "__gc");
+  lua_pushliteral(L, MEASURE_MT);
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 1);
+}
