@@ -38,9 +38,9 @@ static const struct row rows[] = {
 
 static void b110_proxy_variables(void **state)
 {
-  static const char *const all[] = {
-      "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
-      "all_proxy",  "ALL_PROXY",  "no_proxy",    "NO_PROXY"};
+  static const char *const all[] = {"http_proxy",  "HTTP_PROXY", "https_proxy",
+                                    "HTTPS_PROXY", "all_proxy",  "ALL_PROXY",
+                                    "no_proxy",    "NO_PROXY"};
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const char *got;
