@@ -52,6 +52,10 @@ static struct scenario *open_scenario(const struct run_options *o,
     buf_free(&shown);
     return NULL;
   }
+  if (so.name && strchr(so.name, '=') && access(so.name, F_OK) < 0) {
+    err_add(e, "%s: neither an option nor a scenario", so.name);
+    return NULL;
+  }
   return scenario_open(&so, e);
 }
 

@@ -1,7 +1,8 @@
 #include "cli/run_report.h"
 
-#include <math.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -129,14 +130,26 @@ static void ask_scenario(const struct run_report *r, const struct summary *s,
   buf_free(&json);
 }
 
+/* A reader that has had enough (a pipe to head) is no failure. */
+static int print(FILE *to, struct str text)
+{
+  if (fwrite(text.p, 1, text.len, to) == text.len && fflush(to) == 0)
+    return 0;
+  if (errno == EPIPE)
+    return 0;
+  log_line("the table could not be written: %s", strerror(errno));
+  return -1;
+}
+
 /* Everything for people. It stays off stdout when JSON goes there. */
-static void show(const struct run_report *r, const struct summary *s,
-                 const struct run_info *info, const struct texts *t)
+static int show(const struct run_report *r, const struct summary *s,
+                const struct run_info *info, const struct texts *t)
 {
   const struct run_options *o = r->options;
   bool taken = (o->output && strcmp(o->output, "-") == 0) ||
                (o->requests_out && strcmp(o->requests_out, "-") == 0);
   struct buf out = {0};
+  int rc;
   notes_before(&out, s, info);
   table_write(&out, s, info, o->blocks);
   notes_after(&out, s, info);
@@ -146,9 +159,9 @@ static void show(const struct run_report *r, const struct summary *s,
       buf_addc(&out, '\n');
   }
   mask_known(&out, &o->secrets);
-  fputs(buf_cstr(&out), taken ? stderr : stdout);
-  fflush(taken ? stderr : stdout);
+  rc = print(taken ? stderr : stdout, buf_str(&out));
   buf_free(&out);
+  return rc;
 }
 
 static int save(const struct run_report *r, const struct summary *s,
@@ -194,7 +207,8 @@ int run_report(const struct run_report *r)
   fill_texts(r, &t);
   info = make_info(r, &t);
   ask_scenario(r, &s, &info, &t);
-  show(r, &s, &info, &t);
+  if (show(r, &s, &info, &t) < 0)
+    status = 1;
   if (s.completed == 0 || failed_too_often(r) || vm_dead(r->result->vm))
     status = 1;
   if (save(r, &s, &info) < 0)

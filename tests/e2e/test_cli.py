@@ -108,6 +108,21 @@ def test_a_url_alone_is_no_scenario(say):
     assert r.code == 2 and "--url" in r.err and "secret" not in r.err
 
 
+def test_options_without_dashes(stoke, raw_server, say):
+    server = raw_server(lambda r: fine())
+    r = stoke.load(server.url, "num_prompts=3", "max-concurrency=1")
+    assert r.json["completed"] == 3 and r.json["max_concurrency"] == 1
+    r = say("run", "num_promts=3")
+    assert r.code == 2 and "neither an option nor a scenario" in r.err
+
+
+def test_a_full_disk_is_no_success(stoke, raw_server):
+    server = raw_server(lambda r: fine())
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        r = stoke.load(server.url, "-n", 1, stdout=full, code=1)
+    assert "No space left" in r.err and r.json["completed"] == 1
+
+
 def test_ambiguous_beginning(say):
     r = say("run", "--ma", "5")
     assert r.code == 2
