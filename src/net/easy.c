@@ -17,6 +17,11 @@
  * theirs: curl alone would read up to 100 from one fast stream. */
 #define RATION 4
 
+struct id_line {
+  struct curl_slist line;
+  char text[112];
+};
+
 uint64_t easy_body_sent(struct xfer *x)
 {
   curl_off_t sent = 0;
@@ -233,6 +238,21 @@ static size_t on_body(char *p, size_t size, size_t n, void *xfer)
 
 /* ---- options ---- */
 
+/* Where no TLS is spoken there is no need for the names of certificate files,
+ * which curl copies several times for every request. */
+static void set_authorities(struct xfer *x, const struct target *g)
+{
+  const curl_version_info_data *v = curl_version_info(CURLVERSION_NOW);
+  const char *file = x->net->config.cacert;
+  bool tls = g->secure || g->proxy[0];
+  if (!file)
+    file = v->cainfo;
+  curl_easy_setopt(x->easy, CURLOPT_CAINFO, tls ? file : NULL);
+  curl_easy_setopt(x->easy, CURLOPT_CAPATH, tls ? v->capath : NULL);
+  curl_easy_setopt(x->easy, CURLOPT_PROXY_CAINFO, tls ? file : NULL);
+  curl_easy_setopt(x->easy, CURLOPT_PROXY_CAPATH, tls ? v->capath : NULL);
+}
+
 static void set_target(struct xfer *x, const char *url)
 {
   struct target *g;
@@ -243,6 +263,7 @@ static void set_target(struct xfer *x, const char *url)
   curl_easy_setopt(x->easy, CURLOPT_CURLU, g->parsed);
   /* Never NULL: curl would then ask the environment by itself. */
   curl_easy_setopt(x->easy, CURLOPT_PROXY, g->proxy);
+  set_authorities(x, g);
   target_unref(x->target);
   x->target = g;
 }
@@ -254,7 +275,7 @@ static void set_up(struct xfer *x)
   CURL *c = x->easy;
   curl_easy_setopt(c, CURLOPT_PRIVATE, x);
   curl_easy_setopt(c, CURLOPT_SHARE, n->share);
-  curl_easy_setopt(c, CURLOPT_ERRORBUFFER, x->error);
+  curl_easy_setopt(c, CURLOPT_ERRORBUFFER, x->info.message);
   curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(c, CURLOPT_NOPROGRESS, 1L);
   curl_easy_setopt(c, CURLOPT_TCP_NODELAY, 1L);
@@ -262,7 +283,8 @@ static void set_up(struct xfer *x)
   curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)n->config.read_size);
-  /* Setting it also makes curl decode what comes compressed all the same. */
+  /* The header itself is in headers.c. That this is set makes curl decode what
+   * comes compressed all the same. */
   curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "identity");
   curl_easy_setopt(c, CURLOPT_NOPROXY, "");
   curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -272,8 +294,6 @@ static void set_up(struct xfer *x)
   if (n->config.connect_timeout_ns > 250 * NS_PER_SEC)
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
                      (long)(n->config.connect_timeout_ns / NS_PER_MS + 1000));
-  if (n->config.cacert)
-    curl_easy_setopt(c, CURLOPT_CAINFO, n->config.cacert);
   curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, n->config.insecure ? 0L : 1L);
   curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, n->config.insecure ? 0L : 2L);
   curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, on_open);
@@ -311,11 +331,11 @@ static void set_headers(struct xfer *x, const char *request_id)
 {
   struct curl_slist *list = xfer_headers_list(x->headers);
   if (request_id && !xfer_headers_has(x->headers, STR("x-request-id"))) {
-    snprintf(x->id_line, sizeof x->id_line, "x-request-id: %s", request_id);
     if (!x->id)
-      x->id = mem_new(struct curl_slist);
-    *x->id = (struct curl_slist){.data = x->id_line, .next = list};
-    list = x->id;
+      x->id = mem_new(struct id_line);
+    snprintf(x->id->text, sizeof x->id->text, "x-request-id: %s", request_id);
+    x->id->line = (struct curl_slist){.data = x->id->text, .next = list};
+    list = &x->id->line;
   }
   curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, list);
 }

@@ -6,14 +6,16 @@
 
 #include "base/mem.h"
 
-/* curl reads "Name:" as "leave this header out". */
-static const char *const switched_off[] = {"Expect:", "Content-Type:"};
-#define N_OFF (sizeof switched_off / sizeof *switched_off)
+/* Lines for what is not set. curl reads "Name:" as "leave this header out";
+ * of its own Accept-Encoding it would make two copies for every request. */
+static const char *const defaults[] = {"Expect:", "Content-Type:",
+                                       "Accept-Encoding: identity"};
+#define N_DEFAULTS (sizeof defaults / sizeof *defaults)
 
 struct xfer_headers {
   unsigned refs;
   size_t n, cap;           /* lines of our own */
-  struct curl_slist *list; /* n lines, then room for switched_off */
+  struct curl_slist *list; /* n lines, then room for defaults */
   bool linked;             /* `list` is ready for curl */
 };
 
@@ -60,7 +62,7 @@ static void grow(struct xfer_headers *h)
   if (h->n < h->cap)
     return;
   h->cap = h->cap ? 2 * h->cap : 6;
-  h->list = mem_resize(h->list, h->cap + N_OFF, sizeof *h->list);
+  h->list = mem_resize(h->list, h->cap + N_DEFAULTS, sizeof *h->list);
 }
 
 static void add(struct xfer_headers *h, char *line)
@@ -142,10 +144,10 @@ static void link_list(struct xfer_headers *h)
   size_t n = h->n;
   if (!h->list)
     grow(h);
-  for (size_t i = 0; i < N_OFF; i++) {
-    const char *name = switched_off[i];
-    if (!find(h, (struct str){name, strlen(name) - 1}))
-      h->list[n++].data = (char *)name;
+  for (size_t i = 0; i < N_DEFAULTS; i++) {
+    const char *line = defaults[i];
+    if (!find(h, (struct str){line, strcspn(line, ":")}))
+      h->list[n++].data = (char *)line;
   }
   for (size_t i = 0; i < n; i++)
     h->list[i].next = i + 1 < n ? &h->list[i + 1] : NULL;

@@ -242,6 +242,7 @@ struct net *net_new(struct ev_loop *loop, const struct net_config *c)
   targets_init(&n->targets, n->names, n->config.proxy);
   n->share = curl_share_init();
   curl_share_setopt(n->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
+  curl_share_setopt(n->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   n->clock = c->kernel_times && kernel_has_times(n) ? NET_CLOCK_KERNEL
                                                     : NET_CLOCK_READABLE;
   ev_check_init(&n->kick, on_kick);

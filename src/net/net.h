@@ -16,8 +16,6 @@
  * called. */
 enum xfer_state { XFER_IDLE, XFER_READY, XFER_RUNNING, XFER_OVER };
 
-struct curl_slist;
-
 /* An exchange, its easy handle and its seat in a multi, reused for ever. */
 struct xfer {
   struct list node; /* in the list that belongs to the state */
@@ -31,8 +29,7 @@ struct xfer {
   const struct xfer_ops *ops;
   void *ud;
   struct xfer_headers *headers;
-  struct curl_slist *id; /* the x-request-id line, in front of `headers` */
-  char id_line[112];
+  struct id_line *id; /* x-request-id, in front of `headers` */
   struct str body;
   struct target *target; /* what the handle is set to */
   bool keep_headers, own_connection;
@@ -40,10 +37,9 @@ struct xfer {
   uint64_t first_ns, idle_ns, total_ns;
   uint64_t name_wait_ns; /* how long its name took */
 
-  struct xfer_info info;
+  struct xfer_info info; /* .message is curl's error buffer until the end */
   struct buf header_lines;
   char encoding[32]; /* Content-Encoding */
-  char error[256];   /* curl's */
 
   struct sock *sock; /* the one curl watches, or NULL */
   unsigned attempts; /* requests put on the wire */
@@ -65,7 +61,7 @@ struct net {
   struct socks socks;
   struct names *names;
   struct targets targets;
-  void *share; /* CURLSH: what names.c found out */
+  void *share; /* CURLSH: what names.c found out, TLS sessions */
   struct multi **multis;
   unsigned n_multis;
   struct net_counts counts;

@@ -56,6 +56,7 @@ static void look_at(struct targets *t, struct target *g)
     g->error = curl_url_strerror(code);
   if (code || origin_parse(str_of(g->url), &o) != 0)
     return;
+  g->secure = !str_ieq(o.scheme, STR("http"));
   proxy = proxy_for(t->proxy, &o);
   if (proxy) {
     mem_free(g->proxy);

@@ -11,7 +11,8 @@ struct target { /* read-only outside targets.c */
   struct list node;
   unsigned users;
   char *url;
-  void *parsed;      /* CURLU */
+  void *parsed; /* CURLU */
+  bool secure;
   const char *error; /* why it cannot be used, or NULL */
   char *proxy;       /* "": none */
   struct name *name; /* to be resolved first, or NULL */

@@ -110,7 +110,7 @@ struct xfer *xfer_start(struct net *n, const struct xfer_request *r,
 void xfer_ready(struct xfer *x)
 {
   x->info = (struct xfer_info){.retry_after_s = -1};
-  x->encoding[0] = x->error[0] = '\0';
+  x->encoding[0] = '\0';
   x->attempts = 0;
   x->wired = x->head_complete = x->first_token = false;
   x->os_errno = 0;
@@ -176,16 +176,18 @@ void xfer_end(struct xfer *x, enum outcome o, const char *message)
 
 void xfer_ended(struct xfer *x, int code)
 {
+  char error[sizeof x->info.message];
   struct verdict_facts f = {
       .code = code,
       .wired = x->wired,
       .proxied = x->target->proxy[0],
       .head_complete = x->head_complete || x->open_only,
-      .error = x->error,
+      .error = error,
       .encoding = x->encoding,
   };
   if (x->state != XFER_RUNNING)
     return;
+  memcpy(error, x->info.message, sizeof error);
   f.os_errno = x->os_errno ? x->os_errno : code ? easy_errno(x) : 0;
   x->info.done_ns = xfer_arrival(x);
   xfer_end(x, verdict(&f, x->info.message), x->info.message);
@@ -199,12 +201,21 @@ static void last_stamps(struct xfer *x)
   i->bytes_out = i->written_ns ? x->body.len : easy_body_sent(x);
 }
 
+/* curl must have no last word in its error buffer, which is ours by now. */
+static void leave(struct xfer *x)
+{
+  char message[sizeof x->info.message];
+  memcpy(message, x->info.message, sizeof message);
+  easy_leave(x);
+  memcpy(x->info.message, message, sizeof message);
+  x->added = false;
+}
+
 void xfer_finish(struct xfer *x)
 {
   if (x->added) {
     last_stamps(x);
-    easy_leave(x);
-    x->added = false;
+    leave(x);
   }
   net_leave(x); /* what `done` starts may have its connection */
   x->ops->done(x, x->ud);

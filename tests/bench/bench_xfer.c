@@ -2,7 +2,10 @@
  * The same work and the same output as reader, next to which it is run.
  *
  *   bench_xfer --port N --conns 64 --seconds 2 --path /blast?tokens=1000
- *     [--kernel-times 0|1] [--per-multi N] [--read-size N]
+ *     [--wire 1] [--kernel-times 0|1] [--per-multi N] [--read-size N]
+ *
+ * With --wire each answer goes through net/wire, as in the program; without,
+ * events are counted by their empty lines.
  *
  * Beyond reader it tells the gap between consecutive deliveries of a stream
  * ("gap", by callback; how fair the loop is), the memory per stream, and the
@@ -11,6 +14,7 @@
 
 #include "base/clock.h"
 #include "bench.h"
+#include "net/wire.h"
 #include "net/xfer.h"
 
 struct bench {
@@ -18,6 +22,7 @@ struct bench {
   struct net *net;
   struct xfer_request request;
   bool measuring, stopping;
+  bool stamped; /* events hold when they were sent */
   uint64_t events, answers, failed;
   unsigned opening;
   struct sample error, gap;
@@ -26,6 +31,7 @@ struct bench {
 
 struct slot {
   struct bench *bench;
+  struct wire *wire;            /* or NULL */
   uint64_t last_at_ns, last_ns; /* arrival, and when it was handed over */
 };
 
@@ -49,7 +55,10 @@ static int on_data(struct xfer *x, const char *p, size_t len, uint64_t at_ns,
   struct bench *b = s->bench;
   uint64_t sent;
   (void)x;
-  b->events += count(p, len);
+  if (s->wire)
+    wire_feed(s->wire, p, len);
+  else
+    b->events += count(p, len);
   if (!b->measuring)
     return 0;
   if (at_ns != s->last_at_ns) {
@@ -59,10 +68,26 @@ static int on_data(struct xfer *x, const char *p, size_t len, uint64_t at_ns,
     s->last_at_ns = at_ns;
     s->last_ns = now;
   }
-  sent = len < 1024 ? stamp_in(p, len) : 0;
+  sent = b->stamped ? stamp_in(p, len) : 0;
   if (sent)
     sample_add(&b->error, (int64_t)(at_ns - sent));
   return 0;
+}
+
+static int on_payload(const struct wire_payload *p, void *ud)
+{
+  struct slot *s = ud;
+  (void)p;
+  s->bench->events++;
+  return 0;
+}
+
+static void on_headers(struct xfer *x, void *ud)
+{
+  struct slot *s = ud;
+  if (s->wire)
+    wire_head(s->wire, xfer_info(x)->status,
+              str_of(xfer_info(x)->content_type));
 }
 
 static void begin(struct slot *s);
@@ -72,22 +97,31 @@ static void on_done(struct xfer *x, void *ud)
   struct slot *s = ud;
   struct bench *b = s->bench;
   const struct xfer_info *i = xfer_info(x);
+  enum outcome outcome = i->outcome;
   b->answers++;
-  b->events--; /* [DONE] */
   s->last_ns = 0;
-  if (i->outcome != OUTCOME_OK) {
+  if (s->wire) {
+    wire_end(s->wire, outcome == OUTCOME_OK);
+    outcome = wire_result(s->wire)->outcome;
+  } else
+    b->events--; /* [DONE] */
+  if (outcome != OUTCOME_OK) {
     if (!b->failed++)
       snprintf(b->first_failure, sizeof b->first_failure, "%s: %s",
-               outcome_name(i->outcome), i->message);
+               outcome_name(outcome), i->message);
   }
   if (!b->stopping)
     begin(s);
 }
 
-static const struct xfer_ops ops = {.data = on_data, .done = on_done};
+static const struct xfer_ops ops = {on_headers, on_data, on_done};
 
 static void begin(struct slot *s)
 {
+  if (s->wire) {
+    struct wire_config c = {.dialect = wire_dialect_find("chat")};
+    wire_start(s->wire, &c, on_payload, s);
+  }
   xfer_start(s->bench->net, &s->bench->request, &ops, s);
 }
 
@@ -135,6 +169,7 @@ int main(int argc, char **argv)
   snprintf(url, sizeof url, "http://127.0.0.1:%s%s",
            flag(argc, argv, "port", "0"),
            flag(argc, argv, "path", "/blast?tokens=1000"));
+  b.stamped = strstr(url, "/paced") != NULL;
   b.net = net_new(b.loop, &c);
   b.request = (struct xfer_request){.method = "POST",
                                     .url = url,
@@ -153,6 +188,8 @@ int main(int argc, char **argv)
          ns_to_sec(clock_ns() - from));
   for (unsigned i = 0; i < conns; i++) {
     slots[i].bench = &b;
+    if (flag_number(argc, argv, "wire", 0) != 0)
+      slots[i].wire = wire_new();
     begin(&slots[i]);
   }
   turn_for(&b, seconds * 0.25);
@@ -179,6 +216,10 @@ int main(int argc, char **argv)
     fprintf(stderr, "bench_xfer: first failure: %s\n", b.first_failure);
   b.stopping = true;
   net_free(b.net);
+  for (unsigned i = 0; i < conns; i++)
+    if (slots[i].wire)
+      wire_free(slots[i].wire);
+  free(slots);
   xfer_headers_unref(b.request.headers);
   ev_loop_destroy(b.loop);
   return b.failed > 0;

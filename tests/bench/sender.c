@@ -113,7 +113,7 @@ static size_t event(char *out, uint64_t sent_ns, bool last)
   char json[JSON_BYTES + 1];
   int n = snprintf(json, sizeof json,
                    "{\"id\":\"chatcmpl-0123456789abcdef0123456789abcdef\","
-                   "\"object\":\"chat.completion.chunk\",\"sent_ns\":%020llu,"
+                   "\"object\":\"chat.completion.chunk\",\"sent_ns\":%20llu,"
                    "\"model\":\"bench\",\"choices\":[{\"index\":0,\"delta\":"
                    "{\"content\":\" word\"},\"finish_reason\":%s}],\"pad\":\"",
                    (unsigned long long)sent_ns, last ? "\"stop\"" : "null");

@@ -142,10 +142,10 @@ static void the_request_on_the_wire(void **state)
            "POST /v1/chat/completions HTTP/1.1\r\n"
            "Host: 127.0.0.1:%u\r\n"
            "Accept: */*\r\n"
-           "Accept-Encoding: identity\r\n"
            "Content-Type: application/json\r\n"
            "x-team: blue\r\n"
            "X-Empty:\r\n"
+           "Accept-Encoding: identity\r\n"
            "Content-Length: 7\r\n\r\n{\"x\":2}",
            f.server.port);
   assert_string_equal(f.server.last, expected);
