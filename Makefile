@@ -112,7 +112,7 @@ test:                                 ## install what is needed, test everything
 check: all lint format-check unit lua e2e accuracy fuzz asan-subset
 
 unit: $(TESTS)                        ## C unit tests
-	@CMOCKA_MESSAGE_OUTPUT=TAP prove --timer --exec '' $^
+	@CMOCKA_MESSAGE_OUTPUT=TAP prove -j2 --timer --exec '' $^
 
 lua: all                              ## tests written in Lua
 	@prove --timer --exec 'luajit tests/lua/run.lua' tests/lua/test_*.lua
@@ -155,10 +155,17 @@ format-check:                         ## fail where format would change a file
 
 # ---- around ----
 
+DEMO_MOCK := ./stoke mock --port 0 --ttft lognormal:120ms:40ms --itl normal:10ms:2ms
+DEMO_RUN  := -c 16 -n 200 --max-tokens 64
 demo:                                 ## a real load test, from nothing
 	@$(MAKE) --no-print-directory deps TEST_DEPS=
 	@$(MAKE) --no-print-directory all
-	@sh tests/demo.sh
+	@echo '$$ $(DEMO_MOCK) &'; $(DEMO_MOCK) >build/demo.log 2>&1 & mock=$$!; \
+	trap 'kill $$mock; wait $$mock' EXIT; \
+	until url=$$(grep -so 'http://[0-9.:]*' build/demo.log); do \
+	  kill -0 $$mock && sleep 0.1 || exit 1; done; \
+	echo "$$ ./stoke run -u $$url $(DEMO_RUN)"; \
+	./stoke run -u $$url $(DEMO_RUN)
 
 deps:                                 ## install the Debian packages (root, sudo)
 	@set -- $$(for p in $(DEPS) $(TEST_DEPS); do \
