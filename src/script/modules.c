@@ -7,6 +7,7 @@
 #include "script/digest.h"
 #include "script/embed.h"
 #include "script/files.h"
+#include "script/recursion.h"
 #include "script/vm_impl.h"
 
 /* require(name) -> module  [-0, +1, e] */
@@ -185,6 +186,7 @@ static int require_l(lua_State *L)
   if (lua_isboolean(L, -1))
     return luaL_error(L, "module '%s' requires itself, or failed before", name);
   check_name(L, name);
+  recursion_check(L);
   if (!find_module(L, name))
     return not_found(L, name);
   lua_pushboolean(L, 0);

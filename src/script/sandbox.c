@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "script/recursion.h"
 #include "script/vm_impl.h"
 
 /* print(...)                      [-0, +0, e]  a line on stderr
@@ -52,6 +53,7 @@ static int print_l(lua_State *L)
   const char *text;
   if (vm->quiet)
     return 0;
+  recursion_check(L);
   lua_getglobal(L, "tostring");
   for (int i = 1; i <= n; i++) {
     lua_pushvalue(L, n + 1);
@@ -76,18 +78,21 @@ static int print_l(lua_State *L)
   return 0;
 }
 
-/* The pieces that a reader function returns, joined. */
-static void join_pieces(lua_State *L)
+/* The pieces that a reader function returns, joined. [-1, +1, e] */
+static int join_pieces(lua_State *L)
 {
   int n = 0;
+  recursion_check(L);
   lua_newtable(L);
   for (;;) {
     lua_pushvalue(L, 1);
     lua_call(L, 0, 1);
-    if (lua_isnil(L, -1) || lua_objlen(L, -1) == 0)
+    if (lua_isnil(L, -1))
       break;
     if (!lua_isstring(L, -1))
-      luaL_error(L, "load: the reader must return strings");
+      return luaL_error(L, "load: the reader must return strings");
+    if (lua_objlen(L, -1) == 0)
+      break;
     lua_rawseti(L, -2, ++n);
   }
   lua_pop(L, 1);
@@ -95,7 +100,7 @@ static void join_pieces(lua_State *L)
   lua_getfield(L, -1, "concat");
   lua_pushvalue(L, -3);
   lua_call(L, 1, 1);
-  lua_replace(L, 1);
+  return 1;
 }
 
 /* Bytecode is not checked by LuaJIT and could do anything. */
@@ -106,9 +111,15 @@ static int load_l(lua_State *L)
   bool env = lua_gettop(L) >= 4;
   lua_settop(L, 4);
   if (lua_isfunction(L, 1)) {
-    join_pieces(L);
-    lua_settop(L, 4);
     name = luaL_optstring(L, 2, "=(load)");
+    lua_pushcfunction(L, join_pieces);
+    lua_pushvalue(L, 1);
+    if (lua_pcall(L, 1, 1, 0) != 0) {
+      lua_pushnil(L);
+      lua_insert(L, -2);
+      return 2;
+    }
+    lua_replace(L, 1);
   } else {
     luaL_checkstring(L, 1);
     name = luaL_optstring(L, 2, lua_tostring(L, 1));
@@ -260,6 +271,7 @@ void sandbox_open(lua_State *L, bool unsafe)
     luaL_openlibs(L);
   else
     open_boxed(L);
+  recursion_open(L);
   replace(L, "_G", replacements);
   replace(L, "math", math_replacements);
   replace(L, "os", os_replacements);

@@ -21,21 +21,73 @@ const char *hook_name(enum hook h)
 
 /* ---- memory ---- */
 
+/* LuaJIT has no emergency collection: past the cap an allocation fails,
+ * garbage or not. So the collector is pressed beforehand, at three quarters
+ * of the cap and again each time that half of the room behind has gone: with
+ * a step multiplier of 0 it runs a whole cycle at the next opportunity. Both
+ * calls only set fields, so they are safe in the middle of an allocation. */
+static void press_collector(struct vm *vm)
+{
+  lua_gc(vm->L, LUA_GCSETSTEPMUL, 0);
+  lua_gc(vm->L, LUA_GCRESTART, 0);
+  vm->pressed = true;
+}
+
+/* Where to press next: half-way to the cap, at three quarters at least. */
+static size_t next_press(const struct vm *vm)
+{
+  size_t soft = vm->memory_max / 4 * 3, half;
+  if (vm->memory >= vm->memory_max)
+    return vm->memory_max;
+  half = vm->memory + (vm->memory_max - vm->memory) / 2;
+  return half > soft ? half : soft;
+}
+
+/* The script may catch the error, and what it allocates next would fail too
+ * before the collector has had its turn: so each failure opens a sixteenth
+ * more, four times at most, until the heap is below the cap again. */
+static void refuse(struct vm *vm)
+{
+  size_t part = vm->memory_max / 16;
+  press_collector(vm);
+  if (vm->ceiling < vm->memory_max + 4 * part)
+    vm->ceiling += part;
+}
+
 /* LuaJIT's own allocator, which belongs to the state and takes no lock, with
- * a cap around it. There is no emergency collection: past the cap an
- * allocation fails, and that raises "not enough memory" in the script. */
+ * a cap around it. */
 void *vm_allocate(void *ud, void *p, size_t old, size_t size)
 {
   struct vm *vm = ud;
   void *q;
-  if (size > old && vm->memory + (size - old) > vm->memory_max)
+  if (size > old && vm->memory + (size - old) > vm->ceiling) {
+    refuse(vm);
     return NULL;
+  }
   q = vm->allocator(vm->allocator_ud, p, old, size);
-  if (size == 0 || q)
-    vm->memory += size - old;
+  if (size != 0 && !q)
+    return NULL;
+  vm->memory += size - old;
   if (vm->memory > vm->memory_peak)
     vm->memory_peak = vm->memory;
+  if (vm->memory < vm->memory_max)
+    vm->ceiling = vm->memory_max;
+  if (vm->memory > vm->press_at) {
+    press_collector(vm);
+    vm->press_at = next_press(vm);
+  } else if (vm->pressed && next_press(vm) < vm->press_at) {
+    vm->press_at = next_press(vm);
+  }
   return q;
+}
+
+/* Back to small steps, which delay nobody. */
+static void release_collector(struct vm *vm)
+{
+  if (vm->memory > vm->memory_max / 2)
+    return;
+  lua_gc(vm->L, LUA_GCSETSTEPMUL, 200);
+  vm->pressed = false;
 }
 
 struct vm *vm_of(lua_State *L)
@@ -130,6 +182,8 @@ void vm_leave(struct vm *vm)
     if (!vm->dead)
       lua_sethook(vm->L, NULL, 0, 0);
   }
+  if (vm->pressed && !vm->dead)
+    release_collector(vm);
   s->calls++;
   s->total_ns += ns;
   s->slow += ns > slow_ns;
@@ -173,6 +227,7 @@ int vm_protected(struct vm *vm, lua_CFunction fn, void *ud)
   int status;
   vm->fn = fn;
   vm->ud = ud;
+  vm->stack_base = (uintptr_t)__builtin_frame_address(0);
   lua_pushvalue(L, VM_TRAMPOLINE);
   status = lua_pcall(L, 0, 0, VM_TRACEBACK);
   if (status != 0)
@@ -242,6 +297,7 @@ static int resume_or_bury(struct vm *vm, lua_State *co, int nargs)
     bury(vm);
     return LUA_ERRRUN;
   }
+  vm->stack_base = (uintptr_t)__builtin_frame_address(0);
   return lua_resume(co, nargs);
 }
 

@@ -44,9 +44,9 @@ int vm_on_error(lua_State *L)
 static bool boxed_away(struct str message)
 {
   static const char *const names[] = {
-      "'io'",       "'debug'",   "'ffi'",     "'package'",  "'execute'",
-      "'getenv'",   "'remove'",  "'rename'",  "'tmpname'",  "'dofile'",
-      "'loadfile'", "'getfenv'", "'setfenv'", "'newproxy'", "'module'",
+      "'io'",      "'debug'",   "'ffi'",     "'execute'", "'getenv'",
+      "'remove'",  "'rename'",  "'tmpname'", "'dofile'",  "'loadfile'",
+      "'getfenv'", "'setfenv'", "'module'",  "'loadlib'", "'newproxy'",
   };
   if (str_find(message, STR("(a nil value)")) < 0)
     return false;

@@ -50,6 +50,7 @@ struct vm {
   const char *doing;           /* in words, when no hook runs: "loading" */
   char places[HOOK_COUNT][80]; /* where each hook is defined: "my.lua:12" */
   int refs[REF_COUNT], hooks[HOOK_COUNT];
+  uintptr_t stack_base; /* C's stack where Lua was entered */
   bool dead;
   struct buf error, traceback;
   struct buf stop; /* reason; empty: none */
@@ -63,6 +64,9 @@ struct vm {
   lua_Alloc allocator; /* LuaJIT's own */
   void *allocator_ud;
   size_t memory, memory_max, memory_peak;
+  size_t ceiling;  /* what fails now: memory_max, or a little more */
+  size_t press_at; /* memory at which the collector is pressed */
+  bool pressed;
   size_t gc_base; /* heap after the last complete collection */
 
   /* The script's own files, in the order in which they were loaded. */

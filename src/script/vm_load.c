@@ -48,9 +48,6 @@ static int open_box(lua_State *L)
   sandbox_modules(L);
   bindings_open(L);
   request_table_open(L);
-  /* A longer pause would let garbage reach the cap long before what is alive
-   * does: LuaJIT does not collect when an allocation fails. */
-  lua_gc(L, LUA_GCSETPAUSE, 150);
   return 0;
 }
 
@@ -64,6 +61,8 @@ static void new_state(struct vm *vm)
   }
   vm->allocator = lua_getallocf(vm->L, &vm->allocator_ud);
   vm->memory = (size_t)lua_gc(vm->L, LUA_GCCOUNT, 0) << 10;
+  vm->ceiling = vm->memory_max;
+  vm->press_at = vm->memory_max / 4 * 3;
   lua_setallocf(vm->L, vm_allocate, vm);
 }
 

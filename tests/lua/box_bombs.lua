@@ -1,0 +1,151 @@
+-- What would exhaust a process that doesn't look after itself. Runs as a
+-- scenario's main chunk in a real VM with a cap of 64 MiB.
+
+local function fails(what, f, ...)
+  local ok, err = pcall(f, ...)
+  assert(not ok, what .. " did not fail")
+  return tostring(err)
+end
+
+-- ---- depth ----
+
+local function dive(n) return 1 + dive(n + 1) end
+assert(fails("recursion", dive, 1):find("stack overflow"))
+local function gsub_dive(s) return (s:gsub(".", gsub_dive)) end
+fails("recursion through C", gsub_dive, "x")
+local mt = {}
+mt.__index = function(t, k) return t[k .. "x"] end
+fails("recursion through __index", function() return setmetatable({}, mt).x end)
+local function sorter() table.sort({ 3, 2, 1 }, sorter) end
+fails("recursion through sort", sorter)
+fails("recursion of tostring", tostring,
+  setmetatable({}, { __tostring = function(self) return tostring(self) .. "" end }))
+
+for _, text in ipairs { ("("):rep(1e5), ("a={"):rep(1e5), ("return "):rep(1e5),
+                        "x=" .. ("-"):rep(1e5), ("do "):rep(1e5), ("function f() "):rep(1e5) } do
+  local f, err = load(text)
+  assert(f == nil and err, "a script of great depth was compiled")
+end
+
+-- Coroutines that resume one another, by each of the two ways.
+local function resume_dive(f) return coroutine.resume(coroutine.create(f), f) end
+local function nest_resume(f)
+  local ok, err = resume_dive(f)
+  if not ok then error(err, 0) end
+end
+fails("nested coroutines", function() assert(resume_dive(nest_resume)) end)
+local function nest_wrap() return coroutine.wrap(nest_wrap)() end
+assert(fails("nested coroutines", nest_wrap):find("stack overflow"))
+
+-- What calls back into Lua from C, each within itself.
+local formatted = setmetatable({}, { __tostring = function(self) return ("%s"):format(self) end })
+fails("recursion through format", string.format, "%s", formatted)
+local printed = setmetatable({}, { __tostring = function(self) print(self) return "" end })
+fails("recursion through print", print, printed)
+local function each() table.foreach({ 1 }, each) end
+fails("recursion through foreach", each)
+local function loader() return load(loader) end
+assert(pcall(load, loader))
+local less = {}
+local thing = setmetatable({}, less)
+less.__lt = function() table.sort { thing, thing, thing } return true end
+fails("recursion through __lt", table.sort, { thing, thing, thing })
+local replaced = setmetatable({}, { __index = function(t) return (("x"):gsub(".", t)) end })
+assert(fails("recursion through a table of gsub", string.gsub, "x", ".", replaced)
+  :find("stack overflow"))
+
+-- The replaced functions are what they were.
+assert(("a-b"):gsub("%w", "<%0>") == "<a>-<b>" and select(2, ("aaa"):gsub("a", "b", 2)) == 2)
+assert(("hello"):gsub("l", { l = "L" }) == "heLLo")
+local co = coroutine.create(function(a, b)
+  local c = coroutine.yield(a + b)
+  local d, e = coroutine.yield(c * 2)
+  error({ d, e })
+end)
+local function same(expected, ...)
+  assert(#expected == select("#", ...), "another number of results")
+  for i, value in ipairs(expected) do assert(value == select(i, ...)) end
+end
+same({ true, 3 }, coroutine.resume(co, 1, 2))
+same({ true, 8 }, coroutine.resume(co, 4))
+local ok, raised = coroutine.resume(co, 5, 6)
+assert(not ok and raised[1] == 5 and raised[2] == 6 and coroutine.status(co) == "dead")
+same({ false, "cannot resume dead coroutine" }, coroutine.resume(co))
+local itself
+itself = coroutine.wrap(function() itself() end)
+fails("resuming what is running", itself)
+local gen = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end)
+same({ 1 }, gen()) same({ 2 }, gen()) same({ 3 }, gen()) same({}, gen())
+assert(fails("a generator that has ended", gen):find("dead"))
+fails("resuming a number", coroutine.resume, 1)
+fails("wrapping a number", coroutine.wrap, 1)
+
+-- ---- size ----
+
+assert(fails("string.rep", string.rep, "x", 1e9):find("memory"))
+assert(fails("string.rep", string.rep, ("x"):rep(1e6), 1e6):find("memory"))
+assert(fails("doubling", function()
+  local s = "x"
+  while true do s = s .. s end
+end):find("memory"))
+assert(fails("gsub", string.gsub, ("x"):rep(1e6), "", ("y"):rep(1e6)))
+assert(fails("table.concat", function()
+  local s, t = ("x"):rep(1e6), {}
+  for i = 1, 1000 do t[i] = s end
+  return table.concat(t)
+end):find("memory"))
+assert(fails("a table that grows", function()
+  local t = {}
+  repeat t[#t + 1] = { #t } until #t < 0
+  return t
+end):find("memory"))
+fails("unpack", unpack, {}, 1, 1e8)
+fails("string.byte", string.byte, ("x"):rep(1e7), 1, -1)
+fails("string.format", string.format, "%999d", 1)
+fails("table.concat of nothing", table.concat, {}, "x", 1, 2 ^ 31 - 2)
+fails("select", select, -1e10)
+fails("string.char", string.char, 1e10)
+collectgarbage()
+assert(collectgarbage("count") < 32 * 1024, "what the bombs left was not collected")
+
+-- ---- patterns ----
+
+fails("a pattern of great depth", string.find, "x", ("("):rep(40))
+fails("a pattern of great depth", string.match, ("a"):rep(1e6), (".-"):rep(1e6) .. "b")
+fails("an unfinished pattern", string.find, "x", "[a")
+fails("a pattern that ends in an escape", string.find, "x", "%")
+assert(("x"):rep(1e6):find(".-" .. ("x"):rep(10)))
+
+-- ---- JSON ----
+
+local json = stoke.json
+local loop = {}
+loop.loop = loop
+assert(fails("a table that holds itself", json.encode, loop):find("holds itself"))
+local nest = {}
+for _ = 1, 1e5 do nest = { nest } end
+fails("a nest", json.encode, nest)
+assert(json.decode(("["):rep(1e6)) == nil)
+assert(json.decode(("["):rep(900) .. ("]"):rep(900)))
+assert(json.decode(('{"a":'):rep(1e5)) == nil)
+for _, value in ipairs { 0 / 0, math.huge, -math.huge, print, coroutine.create(print),
+                         { [1] = 1, x = 2 }, { [1.5] = 1 }, { [{}] = 1 }, { [2] = 1 },
+                         { [true] = 1 }, { [0] = 1 }, { [-1] = 1 } } do
+  fails("encoding " .. tostring(value), json.encode, value)
+end
+
+-- ---- sorting with nonsense ----
+
+local many = {}
+for i = 1, 1000 do many[i] = i % 7 end
+pcall(table.sort, many, function() return true end)
+fails("sorting with an error", table.sort, many, function() error("no") end)
+fails("sorting mixed values", table.sort, { 1, "a", {} })
+
+-- ---- errors about errors ----
+
+assert(pcall(xpcall, function() error("a") end, function() error("b") end))
+assert(pcall(xpcall, function() error("a") end, function() return dive(1) end))
+assert(select(2, pcall(error)) == nil)
+
+return { request = function() end }
