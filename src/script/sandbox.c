@@ -13,6 +13,7 @@
  * collectgarbage([opt])           [-0, +1, e]
  * math.random([m [, n]])          [-0, +1, e]
  * math.randomseed()               [-0, +0, e]  always an error
+ * string.rep(s, n [, sep])        [-0, +1, e]
  * os.exit([code])                 [-0, +0, e]  ends the run */
 
 struct names {
@@ -173,6 +174,37 @@ static int randomseed_l(lua_State *L)
                        "can be repeated");
 }
 
+/* Upvalue 1: the function of the library. What cannot fit is refused before
+ * LuaJIT raises its own error for it, which it does wrongly from compiled
+ * code (see vm.c). */
+static int rep_l(lua_State *L)
+{
+  size_t len, separator = 0;
+  double n;
+  luaL_checklstring(L, 1, &len);
+  n = luaL_checknumber(L, 2);
+  if (!lua_isnoneornil(L, 3))
+    luaL_checklstring(L, 3, &separator);
+  if (n * (double)(len + separator) > (double)vm_of(L)->memory_max)
+    return luaL_error(L,
+                      "not enough memory (the cap is %d MiB; see "
+                      "--lua-memory)",
+                      (int)(vm_of(L)->memory_max >> 20));
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 1);
+  return 1;
+}
+
+static void replace_rep(lua_State *L)
+{
+  lua_getglobal(L, "string");
+  lua_getfield(L, -1, "rep");
+  lua_pushcclosure(L, rep_l, 1);
+  lua_setfield(L, -2, "rep");
+  lua_pop(L, 1);
+}
+
 static int exit_l(lua_State *L)
 {
   char reason[256];
@@ -272,6 +304,7 @@ void sandbox_open(lua_State *L, bool unsafe)
   else
     open_boxed(L);
   recursion_open(L);
+  replace_rep(L);
   replace(L, "_G", replacements);
   replace(L, "math", math_replacements);
   replace(L, "os", os_replacements);

@@ -1,7 +1,7 @@
 #include "script/vm.h"
 
+#include <luajit.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "script/vm_impl.h"
@@ -21,73 +21,86 @@ const char *hook_name(enum hook h)
 
 /* ---- memory ---- */
 
-/* LuaJIT has no emergency collection: past the cap an allocation fails,
- * garbage or not. So the collector is pressed beforehand, at three quarters
- * of the cap and again each time that half of the room behind has gone: with
- * a step multiplier of 0 it runs a whole cycle at the next opportunity. Both
- * calls only set fields, so they are safe in the middle of an allocation. */
-static void press_collector(struct vm *vm)
+/* LuaJIT raises its own out-of-memory error wrongly from compiled code (it
+ * looks at a stack frame that is not up to date, and crashes), and it has no
+ * emergency collection. So an allocation past the cap succeeds, but asks for
+ * room: a step multiplier of 0 makes the next collector step a whole cycle,
+ * at which compiled code goes back to the interpreter, and there the hook
+ * collects and, if that was not enough, raises an error that a script may
+ * catch. All three calls only set fields, so they are safe in here. */
+static void ask_for_room(struct vm *vm)
 {
+  vm->over = true;
   lua_gc(vm->L, LUA_GCSETSTEPMUL, 0);
   lua_gc(vm->L, LUA_GCRESTART, 0);
-  vm->pressed = true;
+  lua_sethook(vm->L, vm_on_hook, LUA_MASKCOUNT, 1);
 }
 
-/* Where to press next: half-way to the cap, at three quarters at least. */
-static size_t next_press(const struct vm *vm)
+static void stop_asking(struct vm *vm, lua_State *L)
 {
-  size_t soft = vm->memory_max / 4 * 3, half;
-  if (vm->memory >= vm->memory_max)
-    return vm->memory_max;
-  half = vm->memory + (vm->memory_max - vm->memory) / 2;
-  return half > soft ? half : soft;
+  vm->over = false;
+  lua_gc(L, LUA_GCSETSTEPMUL, 200);
+  if (!vm->alarmed)
+    lua_sethook(L, NULL, 0, 0);
 }
 
-/* The script may catch the error, and what it allocates next would fail too
- * before the collector has had its turn: so each failure opens a sixteenth
- * more, four times at most, until the heap is below the cap again. */
-static void refuse(struct vm *vm)
+/* Collect; compiled traces hold on to functions and what these refer to, so
+ * they go if need be. False when what is alive is too much: then the script
+ * gets an error, and a little more room to deal with it. */
+static bool make_room(struct vm *vm, lua_State *L)
 {
-  size_t part = vm->memory_max / 16;
-  press_collector(vm);
-  if (vm->ceiling < vm->memory_max + 4 * part)
-    vm->ceiling += part;
+  stop_asking(vm, L);
+  vm->ask_at = SIZE_MAX;
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  if (vm->memory > vm->memory_max) {
+    luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_FLUSH);
+    lua_gc(L, LUA_GCCOLLECT, 0);
+  }
+  vm->ask_at = vm->memory_max;
+  if (vm->memory <= vm->memory_max)
+    return true;
+  vm->ask_at = vm->memory + vm->memory_max / 16;
+  return false;
 }
 
-/* LuaJIT's own allocator, which belongs to the state and takes no lock, with
- * a cap around it. */
+void vm_on_hook(lua_State *L, lua_Debug *ar)
+{
+  struct vm *vm = vm_of(L);
+  bool room = !vm->over || make_room(vm, L);
+  (void)ar;
+  if (room && !vm->alarmed)
+    return;
+  luaL_where(L, 0);
+  if (vm->alarmed)
+    lua_pushliteral(L, "did not return in time and was ended");
+  else
+    lua_pushfstring(L,
+                    "not enough memory (the cap is %d MiB; see "
+                    "--lua-memory)",
+                    (int)(vm->memory_max >> 20));
+  lua_concat(L, 2);
+  lua_error(L);
+}
+
+/* LuaJIT's own allocator, which belongs to the state and takes no lock. At
+ * twice the cap there is no way on but out of the call. */
 void *vm_allocate(void *ud, void *p, size_t old, size_t size)
 {
   struct vm *vm = ud;
-  void *q;
-  if (size > old && vm->memory + (size - old) > vm->ceiling) {
-    refuse(vm);
-    return NULL;
-  }
-  q = vm->allocator(vm->allocator_ud, p, old, size);
+  size_t after = vm->memory - old + size;
+  void *q = NULL;
+  if (size <= old || after <= 2 * vm->memory_max)
+    q = vm->allocator(vm->allocator_ud, p, old, size);
+  if (size != 0 && !q && vm->escape)
+    siglongjmp(*vm->escape, VM_BURIED_MEMORY);
   if (size != 0 && !q)
     return NULL;
-  vm->memory += size - old;
-  if (vm->memory > vm->memory_peak)
-    vm->memory_peak = vm->memory;
-  if (vm->memory < vm->memory_max)
-    vm->ceiling = vm->memory_max;
-  if (vm->memory > vm->press_at) {
-    press_collector(vm);
-    vm->press_at = next_press(vm);
-  } else if (vm->pressed && next_press(vm) < vm->press_at) {
-    vm->press_at = next_press(vm);
-  }
+  vm->memory = after;
+  if (after > vm->memory_peak)
+    vm->memory_peak = after;
+  if (size > old && after > vm->ask_at && !vm->over)
+    ask_for_room(vm);
   return q;
-}
-
-/* Back to small steps, which delay nobody. */
-static void release_collector(struct vm *vm)
-{
-  if (vm->memory > vm->memory_max / 2)
-    return;
-  lua_gc(vm->L, LUA_GCSETSTEPMUL, 200);
-  vm->pressed = false;
 }
 
 struct vm *vm_of(lua_State *L)
@@ -177,13 +190,11 @@ void vm_leave(struct vm *vm)
   /* From here on the signal handler leaves us alone. An error may have flown
    * past the end of a guard. */
   vm->guard = 0;
-  if (vm->alarmed) {
-    vm->alarmed = 0;
-    if (!vm->dead)
-      lua_sethook(vm->L, NULL, 0, 0);
-  }
-  if (vm->pressed && !vm->dead)
-    release_collector(vm);
+  if (vm->alarmed && !vm->dead)
+    lua_sethook(vm->L, NULL, 0, 0);
+  vm->alarmed = 0;
+  if (vm->memory > vm->memory_max && !vm->dead)
+    make_room(vm, vm->L);
   s->calls++;
   s->total_ns += ns;
   s->slow += ns > slow_ns;
@@ -211,17 +222,9 @@ void *vm_ud(lua_State *L)
   return vm_of(L)->ud;
 }
 
-/* After an allocation failed everything that can go has to go, or the next
- * call fails as well. */
-static int collect(lua_State *L)
-{
-  lua_gc(L, LUA_GCCOLLECT, 0);
-  return 0;
-}
-
 /* Only what is on the stack already may be touched here: everything that
  * allocates could raise, and nobody would catch it. */
-int vm_protected(struct vm *vm, lua_CFunction fn, void *ud)
+static int call_trampoline(struct vm *vm, lua_CFunction fn, void *ud)
 {
   lua_State *L = vm->L;
   int status;
@@ -233,36 +236,43 @@ int vm_protected(struct vm *vm, lua_CFunction fn, void *ud)
   if (status != 0)
     vm_keep_error(vm, L, status);
   lua_settop(L, VM_TRAMPOLINE);
-  if (status == LUA_ERRMEM) {
-    vm->fn = collect;
-    lua_pushvalue(L, VM_TRAMPOLINE);
-    lua_pcall(L, 0, 0, 0);
-    lua_settop(L, VM_TRAMPOLINE);
-  }
   return status;
 }
 
-/* The watchdog's handler jumped out of Lua. */
-static void bury(struct vm *vm)
+/* Someone jumped out of Lua: the watchdog, or the allocator. */
+static int bury(struct vm *vm, int why)
 {
   vm->dead = true;
-  watchdog_unblock();
+  vm->escape = NULL;
   buf_reset(&vm->traceback);
   buf_reset(&vm->error);
-  buf_addf(&vm->error, "%s: %s did not return and had to be ended",
-           vm_place(vm), vm_doing(vm));
+  if (why == VM_BURIED_HANG) {
+    watchdog_unblock();
+    buf_addf(&vm->error, "%s: %s did not return and had to be ended",
+             vm_place(vm), vm_doing(vm));
+  } else {
+    buf_addf(&vm->error,
+             "%s: %s: not enough memory (the cap is %zu MiB; see "
+             "--lua-memory)",
+             vm_place(vm), vm_doing(vm), vm->memory_max >> 20);
+  }
+  buf_cstr(&vm->error);
+  return LUA_ERRMEM;
 }
 
-/* The frame that the watchdog's last resort comes back to. */
-static int call_or_bury(struct vm *vm, lua_CFunction fn, void *ud)
+int vm_protected(struct vm *vm, lua_CFunction fn, void *ud)
 {
   sigjmp_buf here;
+  int why, status;
+  if (vm->dead)
+    return LUA_ERRMEM;
   vm->escape = &here;
-  if (sigsetjmp(here, 0) != 0) {
-    bury(vm);
-    return LUA_ERRRUN;
-  }
-  return vm_protected(vm, fn, ud);
+  why = sigsetjmp(here, 0);
+  if (why != 0)
+    return bury(vm, why);
+  status = call_trampoline(vm, fn, ud);
+  vm->escape = NULL;
+  return status;
 }
 
 enum vm_result vm_call(struct vm *vm, enum hook hook, lua_CFunction fn,
@@ -272,8 +282,7 @@ enum vm_result vm_call(struct vm *vm, enum hook hook, lua_CFunction fn,
   if (vm->dead)
     return VM_FAILED;
   vm_enter(vm, hook);
-  status = call_or_bury(vm, fn, ud);
-  vm->escape = NULL;
+  status = vm_protected(vm, fn, ud);
   vm_leave(vm);
   if (status == 0)
     return VM_OK;
@@ -289,16 +298,18 @@ static int traceback_of(lua_State *L)
   return 0;
 }
 
-static int resume_or_bury(struct vm *vm, lua_State *co, int nargs)
+static int protected_resume(struct vm *vm, lua_State *co, int nargs)
 {
   sigjmp_buf here;
+  int why, status;
   vm->escape = &here;
-  if (sigsetjmp(here, 0) != 0) {
-    bury(vm);
-    return LUA_ERRRUN;
-  }
+  why = sigsetjmp(here, 0);
+  if (why != 0)
+    return bury(vm, why);
   vm->stack_base = (uintptr_t)__builtin_frame_address(0);
-  return lua_resume(co, nargs);
+  status = lua_resume(co, nargs);
+  vm->escape = NULL;
+  return status;
 }
 
 int vm_resume(struct vm *vm, enum hook hook, lua_State *co, int nargs,
@@ -309,9 +320,8 @@ int vm_resume(struct vm *vm, enum hook hook, lua_State *co, int nargs,
     return LUA_ERRRUN;
   vm_enter(vm, hook);
   vm->rng = rng;
-  status = resume_or_bury(vm, co, nargs);
+  status = protected_resume(vm, co, nargs);
   vm->rng = &vm->own_rng;
-  vm->escape = NULL;
   if (status > LUA_YIELD && !vm->dead) {
     vm_protected(vm, traceback_of, co);
     vm_keep_error(vm, co, status);

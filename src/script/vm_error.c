@@ -76,10 +76,7 @@ void vm_keep_error(struct vm *vm, lua_State *L, int status)
   if (!script_error_place(message).p)
     buf_addf(&vm->error, "%s: ", vm_place(vm));
   buf_addstr(&vm->error, message);
-  if (status == LUA_ERRMEM)
-    buf_addf(&vm->error, " (the cap is %zu MiB; see --lua-memory)",
-             vm->memory_max >> 20);
-  else if (!vm->scenario->unsafe && boxed_away(message))
+  if (!vm->scenario->unsafe && boxed_away(message))
     buf_adds(&vm->error, " (scripts run boxed; --unsafe opens everything)");
   buf_cstr(&vm->error);
   if (status == LUA_ERRMEM || status == LUA_ERRERR)

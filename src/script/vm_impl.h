@@ -64,9 +64,8 @@ struct vm {
   lua_Alloc allocator; /* LuaJIT's own */
   void *allocator_ud;
   size_t memory, memory_max, memory_peak;
-  size_t ceiling;  /* what fails now: memory_max, or a little more */
-  size_t press_at; /* memory at which the collector is pressed */
-  bool pressed;
+  size_t ask_at; /* memory at which room is asked for: at first the cap */
+  bool over;     /* past it; the hook is set */
   size_t gc_base; /* heap after the last complete collection */
 
   /* The script's own files, in the order in which they were loaded. */
@@ -80,7 +79,7 @@ struct vm {
   _Atomic pthread_t thread;      /* that is in Lua */
   _Atomic uint64_t entered_ns;   /* 0: not in Lua */
   _Atomic uint64_t limit_ns;     /* of this call */
-  sigjmp_buf *escape;            /* where the last resort jumps to */
+  sigjmp_buf *escape;            /* out of Lua, as a last resort */
   volatile sig_atomic_t guard;   /* > 0: in malloc or holding a lock */
   volatile sig_atomic_t alarmed; /* the hook is set */
 };
@@ -98,6 +97,10 @@ int vm_protected(struct vm *vm, lua_CFunction fn, void *ud);
 
 void vm_set_ref(lua_State *L, enum vm_ref ref);  /* [-1, +0, m] */
 void vm_push_ref(lua_State *L, enum vm_ref ref); /* [-0, +1, -] */
+/* What is jumped to `escape` with. */
+enum { VM_BURIED_HANG = 1, VM_BURIED_MEMORY };
+/* The count hook: set by the watchdog and past the memory cap. */
+void vm_on_hook(lua_State *L, lua_Debug *ar);
 void *vm_allocate(void *ud, void *p, size_t old, size_t size);
 int vm_trampoline(lua_State *L);
 

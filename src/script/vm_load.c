@@ -61,8 +61,7 @@ static void new_state(struct vm *vm)
   }
   vm->allocator = lua_getallocf(vm->L, &vm->allocator_ud);
   vm->memory = (size_t)lua_gc(vm->L, LUA_GCCOUNT, 0) << 10;
-  vm->ceiling = vm->memory_max;
-  vm->press_at = vm->memory_max / 4 * 3;
+  vm->ask_at = vm->memory_max;
   lua_setallocf(vm->L, vm_allocate, vm);
 }
 

@@ -27,12 +27,6 @@ static int signal_number(void)
 
 /* ---- in the thread that hangs ---- */
 
-static void on_hang(lua_State *L, lua_Debug *ar)
-{
-  (void)ar;
-  luaL_error(L, "did not return in time and was ended");
-}
-
 /* Everything here is safe in a signal handler: atomics, clock_gettime,
  * lua_sethook (made for that: luajit's own does it on ^C) and siglongjmp,
  * which leaves no lock behind as long as no guard is up. A guard that stays
@@ -51,10 +45,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
     return;
   if (!vm->alarmed) {
     vm->alarmed = 1;
-    lua_sethook(vm->L, on_hang, LUA_MASKCOUNT, 1);
+    lua_sethook(vm->L, vm_on_hook, LUA_MASKCOUNT, 1);
   } else if (vm->escape && past > grace_ns &&
              (!vm->guard || past > grace_ns + limit)) {
-    siglongjmp(*vm->escape, 1);
+    siglongjmp(*vm->escape, VM_BURIED_HANG);
   }
 }
 

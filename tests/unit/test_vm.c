@@ -591,24 +591,76 @@ static void the_script_may_ask_for_the_end(void **state)
 
 /* ---- memory and time ---- */
 
-static void b155_a_table_that_grows_ends_in_an_error(void **state)
+static struct box open_small(const char *text)
 {
-  struct box b =
-      box_open("return { request = function(ctx)\n  local t = {}\n"
-               "  while ctx.id == 1 do t[#t + 1] = { #t, tostring(#t) } end\n"
-               "  return { prompt = 'still here' }\nend }");
-  struct vm_stats s;
-  (void)state;
+  struct box b = box_open(text);
   vm_free(b.vm);
   b.scenario->memory = (size_t)32 << 20;
   b.vm = box_vm(&b, (struct vm_config){.workers = 1});
+  return b;
+}
+
+static void b155_a_table_that_grows_ends_in_an_error(void **state)
+{
+  struct box b =
+      open_small("return { request = function(ctx)\n  local t = {}\n"
+                 "  while ctx.id == 1 do t[#t + 1] = { #t, tostring(#t) } end\n"
+                 "  return { prompt = 'still here' }\nend }");
+  struct vm_stats s;
+  (void)state;
   assert_int_equal(box_request(&b, 1), VM_FAILED);
-  assert_has(vm_error(b.vm), "not enough memory (the cap is 32 MiB");
+  assert_has(vm_error(b.vm),
+             "test.lua:3: not enough memory (the cap is 32 MiB");
   s = vm_stats(b.vm);
-  assert_true(s.memory_peak <= (size_t)32 << 20);
+  assert_true(s.memory_peak <= (size_t)40 << 20);
   assert_true(s.memory_peak > (size_t)24 << 20);
   assert_has(box_body(&b, 2), "still here");
   box_close(&b);
+}
+
+/* Garbage alone never does. */
+static void garbage_is_collected_in_time(void **state)
+{
+  struct box b =
+      open_small("local keep = {}\n"
+                 "for i = 1, 100000 do keep[i] = { i } end\n"
+                 "return { request = function(ctx)\n"
+                 "  for i = 1, 1e6 do local t = { i, i .. 'x' } end\n"
+                 "  return { prompt = 'x' }\nend }");
+  (void)state;
+  for (uint64_t id = 1; id < 10; id++)
+    box_body(&b, id);
+  box_close(&b);
+}
+
+/* What asks for far more than there is at once: the state is given up. */
+static void one_giant_step_ends_the_vm(void **state)
+{
+  static const char *const rows[] = {
+      "local s = 'x' while true do s = s .. s end",
+      "local s = ('x'):rep(1e6) s:gsub('', s)",
+      "local s, t = ('x'):rep(1e6), {} for i = 1, 1000 do t[i] = s end "
+      "table.concat(t)",
+      "local t = {} while true do t[#t + 1] = 1 end",
+      "for i = 1, 300 do local s = ('x'):rep(1e5):rep(i < 290 and 1 or 1e3) "
+      "end",
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static struct box boxes[8]; /* what is dead is never freed */
+    struct box *b = &boxes[i];
+    char text[256];
+    snprintf(text, sizeof text,
+             "return { request = function()\n%s\nreturn { prompt = 'x' } end }",
+             rows[i]);
+    *b = open_small(text);
+    assert_int_equal(box_request(b, 1), VM_FAILED);
+    assert_has(vm_error(b->vm), "not enough memory (the cap is 32 MiB");
+    assert_has(vm_error(b->vm), "test.lua:");
+    if (vm_dead(b->vm))
+      assert_int_equal(box_request(b, 1), VM_FAILED);
+    box_close(b);
+  }
 }
 
 static void b157_time_in_hooks_is_told(void **state)
@@ -721,6 +773,8 @@ int main(void)
       cmocka_unit_test(errors_that_are_no_strings),
       cmocka_unit_test(the_script_may_ask_for_the_end),
       cmocka_unit_test(b155_a_table_that_grows_ends_in_an_error),
+      cmocka_unit_test(garbage_is_collected_in_time),
+      cmocka_unit_test(one_giant_step_ends_the_vm),
       cmocka_unit_test(b157_time_in_hooks_is_told),
       cmocka_unit_test(idle_collection_goes_in_steps),
       cmocka_unit_test(the_watchdog_ends_what_does_not_return),
