@@ -64,8 +64,8 @@ struct vm {
   lua_Alloc allocator; /* LuaJIT's own */
   void *allocator_ud;
   size_t memory, memory_max, memory_peak;
-  size_t ask_at; /* memory at which room is asked for: at first the cap */
-  bool over;     /* past it; the hook is set */
+  size_t ask_at;  /* memory at which room is asked for: at first the cap */
+  bool over;      /* past it; the hook is set */
   size_t gc_base; /* heap after the last complete collection */
 
   /* The script's own files, in the order in which they were loaded. */
