@@ -107,6 +107,7 @@ $(B)/lua_modules: always
 
 test:                                 ## install what is needed, test everything
 	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(TESTS)
 	@$(MAKE) --no-print-directory check
 
 check: all lint format-check unit lua e2e accuracy fuzz asan-subset
@@ -159,7 +160,7 @@ DEMO_MOCK := ./stoke mock --port 0 --ttft lognormal:120ms:40ms --itl normal:10ms
 DEMO_RUN  := -c 16 -n 200 --max-tokens 64
 demo:                                 ## a real load test, from nothing
 	@$(MAKE) --no-print-directory deps TEST_DEPS=
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory -j$$(nproc) all
 	@echo '$$ $(DEMO_MOCK) &'; $(DEMO_MOCK) >build/demo.log 2>&1 & mock=$$!; \
 	trap 'kill $$mock; wait $$mock' EXIT; \
 	until url=$$(grep -so 'http://[0-9.:]*' build/demo.log); do \

@@ -12,7 +12,8 @@
   X(CONNECT, "connect", "no connection (refused or unreachable)")              \
   X(TLS, "tls", "the TLS handshake or certificate check failed")               \
   X(PROXY, "proxy", "the proxy refused or failed")                             \
-  X(CLIENT_RESOURCE, "client_resource", "this machine ran out of files or ports") \
+  X(CLIENT_RESOURCE, "client_resource",                                        \
+    "this machine ran out of files or ports")                                  \
   X(AUTH, "auth", "not authorised (401, 403)")                                 \
   X(NOT_FOUND, "not_found", "no such path or model (404)")                     \
   X(UNPROCESSABLE, "unprocessable", "the server rejected the body (400, 422)") \

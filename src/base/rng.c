@@ -10,8 +10,7 @@ static uint64_t splitmix64(uint64_t *x)
   return z ^ (z >> 31);
 }
 
-void rng_init(struct rng *r, uint64_t seed, enum rng_domain domain,
-              uint64_t id)
+void rng_init(struct rng *r, uint64_t seed, enum rng_domain domain, uint64_t id)
 {
   /* Each part goes through the mixer before the next is added, so that
    * (1, 2) and (2, 1) have nothing in common. */

@@ -8,8 +8,8 @@
 
 /* Lines for what is not set. curl reads "Name:" as "leave this header out";
  * of its own Accept-Encoding it would make two copies for every request. */
-static const char *const defaults[] = {"Expect:", "Content-Type:",
-                                       "Accept-Encoding: identity"};
+static const char *const defaults[] = {
+    "Expect:", "Content-Type:", "Accept-Encoding: identity"};
 #define N_DEFAULTS (sizeof defaults / sizeof *defaults)
 
 struct xfer_headers {

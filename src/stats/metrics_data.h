@@ -48,8 +48,8 @@ struct metrics {
   struct metrics_counts counts;
   int64_t planned_min, planned_max, actual_min, actual_max;
   uint64_t unsent_due_ns; /* the latest due of what was never sent */
-  struct column rows; /* struct metrics_row */
-  struct column gaps; /* uint64_t ns; empty once there were too many */
+  struct column rows;     /* struct metrics_row */
+  struct column gaps;     /* uint64_t ns; empty once there were too many */
   struct hist itl, connect;
   struct series series;
   struct errors errors;
