@@ -110,7 +110,7 @@ test:                                 ## install what is needed, test everything
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(TESTS)
 	@$(MAKE) --no-print-directory check
 
-check: all lint format-check unit lua e2e accuracy fuzz asan-subset
+check: all lint format-check unit lua e2e accuracy fuzz-pairs asan-subset
 
 unit: $(TESTS)                        ## C unit tests
 	@CMOCKA_MESSAGE_OUTPUT=TAP prove -j2 --timer --exec '' $^
@@ -128,8 +128,11 @@ asan tsan:                            ## the suite under a sanitizer
 	@$(MAKE) --no-print-directory V=$@ unit lua e2e
 
 asan-subset:
-	@$(MAKE) --no-print-directory V=asan unit lua
+	@$(MAKE) --no-print-directory -j$$(nproc) V=asan all $(subst /$(V)/,/asan/,$(TESTS))
+	@$(MAKE) --no-print-directory V=asan unit
 	@$(MAKE) --no-print-directory V=asan e2e PYTEST='$(PYTEST) -m asan'
+fuzz-pairs:
+	@$(MAKE) --no-print-directory -j2 fuzz
 
 -include tests/fuzz/fuzz.mk
 
@@ -194,8 +197,8 @@ help:                                 ## this list
 	  { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo '  V=release|debug|asan|tsan|cov picks the variant (now $(V))'
 
-.PHONY: all objects test check unit lua e2e accuracy asan tsan asan-subset \
-  fuzz bench lint format format-check demo deps install clean help always
+.PHONY: all objects test check unit lua e2e accuracy asan tsan \
+  asan-subset fuzz-pairs bench lint format format-check demo deps install clean help always
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -13,23 +13,23 @@ FUZZ_LIB   := $(wildcard src/base/*.c src/net/wire*.c src/net/dialect*.c)
 FUZZ_LIB   += $(patsubst %,src/net/%.c,joiner ndjson paths sse walk)
 FUZZ_OBJ   := $(FUZZ_LIB:%.c=build/fuzz/%.o)
 
-fuzz: $(FUZZ)                         ## each fuzzer for T=60 seconds
-	@for f in $(FUZZ); do \
-	  name=$${f##*/}; name=$${name#fuzz_}; \
-	  case $$name in \
-	    sse|wire) seeds=tests/data/streams;; \
-	    json|walk) seeds=tests/data/fuzz/json;; \
-	    *) seeds=tests/data/fuzz/$$name;; \
-	  esac; test -d $$seeds || seeds=; \
-	  mkdir -p build/fuzz/corpus/$$name; \
-	  echo "  FUZZ  $$name ($(T) s)"; \
-	  $$f -max_total_time=$(T) -timeout=10 -max_len=8192 \
-	    -print_final_stats=1 -artifact_prefix=build/fuzz/ \
-	    build/fuzz/corpus/$$name $$seeds >build/fuzz/$$name.log 2>&1 \
-	    || { tail -n 40 build/fuzz/$$name.log; exit 1; }; \
-	  sed -n 's/stat::number_of_executed_units: */        inputs: /p' \
-	    build/fuzz/$$name.log; \
-	done
+FUZZ_RUNS := $(FUZZ:build/fuzz/fuzz_%=fuzz-%)
+fuzz: $(FUZZ_RUNS)                    ## each fuzzer for T=60 seconds
+
+$(FUZZ_RUNS): fuzz-%: build/fuzz/fuzz_%
+	@case $* in \
+	  sse|wire) seeds=tests/data/streams;; \
+	  json|walk) seeds=tests/data/fuzz/json;; \
+	  *) seeds=tests/data/fuzz/$*;; \
+	esac; test -d $$seeds || seeds=; \
+	mkdir -p build/fuzz/corpus/$*; \
+	echo "  FUZZ  $* ($(T) s)"; \
+	$< -max_total_time=$(T) -timeout=10 -max_len=8192 \
+	  -print_final_stats=1 -artifact_prefix=build/fuzz/ \
+	  build/fuzz/corpus/$* $$seeds >build/fuzz/$*.log 2>&1 \
+	  || { tail -n 40 build/fuzz/$*.log; exit 1; }; \
+	sed -n 's/stat::number_of_executed_units: */        $*: inputs /p' \
+	  build/fuzz/$*.log
 
 build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJ)
 	@echo '  LINK  $@'
@@ -41,5 +41,5 @@ build/fuzz/%.o: %.c
 	@$(FUZZ_CC) $(CPPFLAGS) -Itests/unit $(CFLAGS) $(FUZZ_FLAGS) -MMD -MP \
 	  -c -o $@ $<
 
-.PHONY: fuzz
+.PHONY: fuzz $(FUZZ_RUNS)
 -include $(shell find build/fuzz -name '*.d' 2>/dev/null)
