@@ -226,8 +226,7 @@ member:
 static inline const char *value(struct walker *w, const char *p,
                                 const struct paths *at, unsigned depth);
 
-/* `p` is behind an item: *p becomes ',' -> the next one, or the closing
- * bracket. */
+/* At what follows an item: a comma or the closing bracket, if it is right. */
 static inline const char *separator(const char *p, const char *end)
 {
   p = blanks(p, end);

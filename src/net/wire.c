@@ -30,9 +30,9 @@ void wire_fail_with(struct wire *w, enum outcome o, struct str body)
   if (w->r.outcome != OUTCOME_OK)
     return;
   wire_error_read(&e, body);
-  w->r.outcome = o == OUTCOME_UNPROCESSABLE && e.context_length
-                     ? OUTCOME_CONTEXT_LENGTH
-                     : o;
+  if (o == OUTCOME_UNPROCESSABLE && wire_error_is_context_length(&e))
+    o = OUTCOME_CONTEXT_LENGTH;
+  w->r.outcome = o;
   memcpy(w->r.message, e.message, sizeof e.message);
   memcpy(w->r.error_type, e.type, sizeof e.type);
   w->r.error_code = e.code;

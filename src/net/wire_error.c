@@ -1,5 +1,6 @@
 #include "net/wire_error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -53,7 +54,7 @@ static void set_type(struct wire_error *out, const char *text)
     char line[320];
     wire_error_line(line, str_of(text));
     /* Types are identifiers; one that isn't may lose its end. */
-    memcpy(out->type, line, sizeof out->type - 1);
+    snprintf(out->type, sizeof out->type, "%.63s", line);
   }
 }
 
@@ -141,7 +142,7 @@ static bool says(const char *text, const char *words)
 /* vLLM, OpenAI: "maximum context length is"; llama.cpp:
  * exceed_context_size_error; Anthropic: "prompt is too long". A max_tokens
  * that is too large is another mistake. */
-static bool is_context_length(const struct wire_error *e)
+bool wire_error_is_context_length(const struct wire_error *e)
 {
   static const char *const words[] = {"context length",
                                       "context_length",
@@ -197,5 +198,4 @@ void wire_error_read(struct wire_error *out, struct str body)
   json_free(v);
   if (!out->message[0])
     wire_error_line(out->message, html_title(body));
-  out->context_length = is_context_length(out);
 }
