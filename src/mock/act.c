@@ -17,33 +17,46 @@ static struct str type_of(const struct mock_exchange *x)
                           : STR("application/json");
 }
 
-/* A body whose length is known; what will not be is chunked. */
+/* An answer in one piece has no event to put an error into. */
+static void make_failure(struct mock_exchange *x)
+{
+  x->status = 500;
+  x->record.end = "error";
+  x->fixed = true;
+  x->content_type = STR("application/json");
+  mock_reply_failure(500, "EngineCore died", NULL, &x->body);
+}
+
 static void make_body(struct mock_exchange *x)
 {
   struct mock_usage u;
   if (x->fixed)
     return;
+  buf_reset(&x->body);
+  if (x->plan.error_at >= 0) {
+    make_failure(x);
+    return;
+  }
   x->record.tokens = x->record.planned_tokens;
   u = mock_exchange_usage(x);
-  buf_reset(&x->body);
   mock_reply_body(&x->reply, x->contents, x->choices, x->finish,
                   x->plan.no_usage ? NULL : &u, &x->body);
 }
 
 static void act_head(struct mock_exchange *x)
 {
-  bool whole = x->after_head == MOCK_BODY;
-  struct mock_head h = {.status = x->status,
-                        .content_type = type_of(x),
-                        .framing = MOCK_CHUNKED,
+  struct mock_head h = {.framing = MOCK_CHUNKED,
                         .retry_after = x->plan.retry_after,
                         .location = x->plan.location,
                         .close = x->close};
-  if (whole) {
+  if (x->after_head == MOCK_BODY) {
     make_body(x);
     h.length = x->body.len;
+    /* Nobody knows how long it will be when it is compressed. */
     h.framing = x->plan.encoding == MOCK_IDENTITY ? MOCK_LENGTH : MOCK_CHUNKED;
   }
+  h.status = x->status;
+  h.content_type = type_of(x);
   if (x->plan.not_chunked ||
       (h.framing == MOCK_CHUNKED && x->conn->http.parser.http_minor == 0)) {
     h.framing = MOCK_TO_CLOSE;
@@ -60,6 +73,13 @@ static void act_head(struct mock_exchange *x)
   x->record.headers_ns = clock_ns();
 }
 
+/* When the next scripted event is due: its first item, in ms. */
+static uint64_t script_due(const struct mock_exchange *x)
+{
+  double ms = json_double(json_first(x->script), 0);
+  return x->base + (ms > 0 && ms < 1e9 ? (uint64_t)(ms * 1e6) : 0);
+}
+
 static void after_head(struct mock_exchange *x)
 {
   uint64_t role_due = x->first_due;
@@ -69,12 +89,9 @@ static void after_head(struct mock_exchange *x)
       role_due = x->base + x->plan.early_role_ns;
     mock_exchange_go(x, MOCK_ROLE, mock_later(role_due, x->due));
     break;
-  case MOCK_SCRIPT: {
-    double at = json_double(json_first(x->script), 0);
-    mock_exchange_go(x, MOCK_SCRIPT,
-                     mock_later(x->base + (uint64_t)(at * 1e6), x->due));
+  case MOCK_SCRIPT:
+    mock_exchange_go(x, MOCK_SCRIPT, mock_later(script_due(x), x->due));
     break;
-  }
   default: mock_exchange_go(x, x->after_head, x->due); break;
   }
 }
@@ -104,7 +121,7 @@ static void act_script(struct mock_exchange *x)
   mock_exchange_flush(x);
   x->script = json_next(x->script);
   if (x->script)
-    x->due = x->base + (uint64_t)(json_double(json_first(x->script), 0) * 1e6);
+    x->due = script_due(x);
   else
     mock_exchange_made(x);
 }
@@ -162,13 +179,14 @@ static void fill_page(struct mock_exchange *x, struct mock_page *page)
   x->out = &x->conn->out;
 }
 
-/* Returns false when the request is one for which no page can be kept. */
-static bool start_page(struct mock_exchange *x)
+/* Send the prepared answer to such a request, if one can be kept. */
+static void start_page(struct mock_exchange *x)
 {
   struct mock_page *page =
-      mock_blast_page(&x->conn->m->blast, &x->ask, x->record.planned_tokens);
+      mock_blast_page(&x->conn->m->blast, &x->ask, x->record.planned_tokens,
+                      x->record.cached_tokens);
   if (!page)
-    return false;
+    return;
   if (!page->bytes.len)
     fill_page(x, page);
   x->conn->page = buf_str(&page->bytes);
@@ -178,7 +196,15 @@ static bool start_page(struct mock_exchange *x)
   x->fresh = page->events;
   mock_engine_leave(&x->conn->m->engine, &x->job);
   mock_exchange_go(x, MOCK_DRAIN, MOCK_NEVER);
-  return true;
+}
+
+/* All tokens of an answer in one piece are there at `at`. */
+static void answer_whole(struct mock_exchange *x, uint64_t at)
+{
+  uint64_t due = at + x->plan.slow_headers_ns;
+  if (x->plan.stall_at >= 0)
+    due = x->plan.stall_ns == MOCK_NEVER ? MOCK_NEVER : due + x->plan.stall_ns;
+  mock_exchange_go(x, MOCK_HEAD, due);
 }
 
 static void start_whole(struct mock_exchange *x, bool steps)
@@ -191,10 +217,7 @@ static void start_whole(struct mock_exchange *x, bool steps)
   }
   for (uint64_t i = 1; i < x->events * x->choices; i++)
     due += mock_exchange_gap(x);
-  if (x->plan.stall_at >= 0)
-    due = x->plan.stall_ns == MOCK_NEVER ? MOCK_NEVER : due + x->plan.stall_ns;
-  mock_exchange_go(x, MOCK_HEAD,
-                   due == MOCK_NEVER ? due : due + x->plan.slow_headers_ns);
+  answer_whole(x, due);
 }
 
 void mock_act_start(struct mock_exchange *x, uint64_t at)
@@ -215,7 +238,8 @@ void mock_act_start(struct mock_exchange *x, uint64_t at)
     x->after_head = MOCK_SCRIPT;
   else if (!x->ask.stream)
     start_whole(x, steps);
-  if (m->config.blast && !x->custom)
+  /* A page says that the connection stays. */
+  if (m->config.blast && !x->custom && !x->close)
     start_page(x);
 }
 
@@ -228,7 +252,7 @@ void mock_act_step(struct mock_exchange *x, uint64_t at)
     x->sent += x->choices;
     if (x->sent >= x->events * x->choices) {
       mock_engine_leave(&x->conn->m->engine, &x->job);
-      mock_exchange_go(x, MOCK_HEAD, at + x->plan.slow_headers_ns);
+      answer_whole(x, at);
     }
     return;
   }

@@ -11,20 +11,22 @@ void mock_blast_deinit(struct mock_blast *b)
 }
 
 static bool fits(const struct mock_page *p, const struct mock_ask *a,
-                 uint64_t tokens)
+                 uint64_t tokens, uint64_t cached)
 {
   return p->tokens == tokens && p->prompt == a->prompt_tokens &&
+         p->cached == cached && strcmp(p->function, a->function) == 0 &&
          p->choices == a->choices && p->chat == a->chat &&
          p->stream == a->stream && p->usage == a->usage &&
          p->usage_each == a->usage_each && strcmp(p->model, a->model) == 0;
 }
 
 struct mock_page *mock_blast_page(struct mock_blast *b,
-                                  const struct mock_ask *a, uint64_t tokens)
+                                  const struct mock_ask *a, uint64_t tokens,
+                                  uint64_t cached)
 {
   struct mock_page *p;
   for (size_t i = 0; i < b->count; i++)
-    if (fits(&b->pages[i], a, tokens))
+    if (fits(&b->pages[i], a, tokens, cached))
       return &b->pages[i];
   if (b->count == MOCK_PAGES)
     return NULL;
@@ -37,7 +39,9 @@ struct mock_page *mock_blast_page(struct mock_blast *b,
                           .usage_each = a->usage_each,
                           .choices = a->choices,
                           .tokens = tokens,
-                          .prompt = a->prompt_tokens};
+                          .prompt = a->prompt_tokens,
+                          .cached = cached};
   memcpy(p->model, a->model, sizeof p->model);
+  memcpy(p->function, a->function, sizeof p->function);
   return p;
 }

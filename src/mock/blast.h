@@ -11,8 +11,8 @@
 struct mock_page {
   bool chat, stream, usage, usage_each;
   int64_t choices;
-  uint64_t tokens, prompt;
-  char model[MOCK_ASK_NAME];
+  uint64_t tokens, prompt, cached;
+  char model[MOCK_ASK_NAME], function[MOCK_ASK_NAME];
   struct buf bytes;
   uint64_t events;
 };
@@ -26,6 +26,7 @@ void mock_blast_deinit(struct mock_blast *b);
 /* The page for this request, an empty one to be filled if there was none yet;
  * NULL when there are MOCK_PAGES others. */
 struct mock_page *mock_blast_page(struct mock_blast *b,
-                                  const struct mock_ask *a, uint64_t tokens);
+                                  const struct mock_ask *a, uint64_t tokens,
+                                  uint64_t cached);
 
 #endif

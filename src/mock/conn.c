@@ -1,8 +1,6 @@
 #include "mock/conn.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -59,8 +57,6 @@ void mock_conn_open(struct mock *m, int fd, uint64_t now)
   struct list *node = list_pop(&m->unused);
   struct mock_conn *c =
       node ? LIST_ENTRY(node, struct mock_conn, node) : new_conn(m);
-  int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   c->fd = fd;
   c->number = ++m->stats.connections;
   c->requests = 0;
@@ -220,7 +216,7 @@ static void on_readable(EV_P_ ev_io *w, int revents)
     return;
   if (n <= 0) {
     lose(c);
-  } else if (mock_exchange_active(&c->x)) {
+  } else if (mock_exchange_active(&c->x) || c->rest.len) {
     buf_add(&c->rest, c->m->input, (size_t)n);
     if (c->rest.len > MAX_REST)
       ev_io_stop(EV_A_ w);

@@ -1,6 +1,4 @@
 /* Chats and completions: what the body asks for, and the way to the engine. */
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "mock/server.h"
 
@@ -14,36 +12,33 @@ static bool knows_model(const struct mock *m, const char *name)
 }
 
 /* Returns false when the request has been answered with an error. */
-static bool accept_ask(struct mock_exchange *x, uint64_t now)
+static bool accept_ask(struct mock_exchange *x, struct buf *why, uint64_t now)
 {
   const struct mock_config *c = &x->conn->m->config;
   const struct mock_ask *a = &x->ask;
-  uint64_t most = c->max_model_len;
-  char text[320];
+  uint64_t most = c->max_model_len, longest = most ? most : MOCK_MAX_TOKENS;
   if (c->strict_model && !knows_model(x->conn->m, a->model)) {
-    struct buf name = {0};
-    json_escape(&name, str_of(a->model));
-    snprintf(text, sizeof text, "The model `%.200s` does not exist.",
-             buf_cstr(&name));
-    buf_free(&name);
-    mock_answer_failure(x, 404, text, "model", now);
+    buf_adds(why, "The model `");
+    json_escape(why, str_of(a->model));
+    buf_adds(why, "` does not exist.");
+    mock_answer_failure(x, 404, buf_cstr(why), "model", now);
     return false;
   }
   if (most && a->prompt_tokens >= most) {
-    snprintf(text, sizeof text,
+    buf_addf(why,
              "This model's maximum context length is %llu tokens. However, "
              "your prompt contains at least %llu input tokens. Please reduce "
              "the length of the input prompt.",
              (unsigned long long)most, (unsigned long long)a->prompt_tokens);
-    mock_answer_failure(x, 400, text, "input_tokens", now);
+    mock_answer_failure(x, 400, buf_cstr(why), "input_tokens", now);
     return false;
   }
-  if (most && a->max_tokens > (int64_t)most) {
-    snprintf(text, sizeof text,
+  if (a->max_tokens > (int64_t)longest) {
+    buf_addf(why,
              "max_tokens=%lld cannot be greater than max_model_len=%llu. "
              "Please request fewer output tokens.",
-             (long long)a->max_tokens, (unsigned long long)most);
-    mock_answer_failure(x, 400, text, "max_tokens", now);
+             (long long)a->max_tokens, (unsigned long long)longest);
+    mock_answer_failure(x, 400, buf_cstr(why), "max_tokens", now);
     return false;
   }
   return true;
@@ -53,7 +48,9 @@ static bool accept_ask(struct mock_exchange *x, uint64_t now)
 static uint64_t plan_tokens(struct mock_exchange *x)
 {
   double drawn = mock_dist_draw(&x->plan.tokens, &x->rng) + 0.5;
-  int64_t cap = x->ask.max_tokens, n = (int64_t)(drawn < 1e12 ? drawn : 1e12);
+  int64_t cap = x->ask.max_tokens, n = MOCK_MAX_TOKENS;
+  if (drawn < MOCK_MAX_TOKENS)
+    n = (int64_t)drawn;
   if (cap >= 0 && (n > cap || x->ask.ignore_eos || !x->plan.tokens_set))
     n = cap;
   x->finish = n == cap ? "length" : "stop";
@@ -97,8 +94,9 @@ static void generate(struct mock_exchange *x, uint64_t now)
                         NULL, now);
     return;
   }
-  /* Parsed prompts are large and are not needed any more, scripts are. */
-  if (!x->script)
+  /* Parsed prompts are large and are not needed any more; but the script, and
+   * text that the plan borrows, are in the "mock" object. */
+  if (!x->ask.mock)
     mock_ask_deinit(&x->ask);
 }
 
@@ -133,7 +131,7 @@ void mock_generate(struct mock_exchange *x, bool chat, uint64_t now)
     ;
   else if (!read)
     mock_answer_failure(x, status, buf_cstr(&why), NULL, now);
-  else if (accept_ask(x, now))
+  else if (accept_ask(x, &why, now))
     generate(x, now);
   buf_free(&why);
 }

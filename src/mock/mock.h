@@ -9,6 +9,9 @@
 #include "mock/engine.h"
 #include "mock/rule.h"
 
+/* The longest answer of a choice, where --max-model-len does not say. */
+#define MOCK_MAX_TOKENS (1 << 20)
+
 /* Plain data; every pointer is borrowed and must outlive the server. */
 struct mock_config {
   const char *host;       /* a loopback address */

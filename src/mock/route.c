@@ -25,7 +25,7 @@ static void answer_models(struct mock_exchange *x, uint64_t now)
     json_key(&w, "max_model_len");
     json_integer(&w, x->conn->m->config.max_model_len
                          ? (int64_t)x->conn->m->config.max_model_len
-                         : 131072);
+                         : MOCK_MAX_TOKENS);
     json_end_object(&w);
   }
   json_end_array(&w);

@@ -42,7 +42,7 @@ int mock_rule_parse(struct str text, struct mock_rule *out, struct err *e)
 {
   struct mock_rule r = {.first = 1, .last = UINT64_MAX, .share = 1};
   struct mock_plan trial;
-  const char *at = text.len ? memchr(text.p, '@', text.len) : NULL;
+  const char *at = text.len ? memrchr(text.p, '@', text.len) : NULL;
   unsigned before = e->count;
   r.specs = text;
   if (at) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -78,6 +79,8 @@ int mock_config_check(const struct mock_config *c, struct err *e)
     err_add(e, "--queue: nothing waits without --slots; give both");
   if ((g->step_ns || g->step_each_ns) && !g->slots)
     err_add(e, "--step: the batch model needs --slots, the size of a batch");
+  if (c->blast && (g->step_ns || g->step_each_ns))
+    err_add(e, "--blast: has no steps; leave --step out");
   if (c->reject_status < 400 || c->reject_status > 599)
     err_add(e, "--reject-status %d: say 503 or 429", c->reject_status);
   return e->count == before ? 0 : -1;
@@ -94,6 +97,8 @@ static int listen_on(const struct mock_config *c, int *port, struct err *e)
     return -1;
   }
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  /* Accepted sockets inherit these. */
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   mock_rxtime_enable(fd);
   if (bind(fd, &a.u.any, a.len) < 0 || listen(fd, BACKLOG) < 0 ||
       getsockname(fd, &a.u.any, &a.len) < 0) {

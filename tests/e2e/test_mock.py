@@ -208,6 +208,7 @@ def test_key_model_length(mock, connect):
     a = ask(messages=[{"role": "user", "content": "w " * 10}])
     assert a.status == 400 and "maximum context length" in a.json["error"]["message"]
     assert ask(max_tokens=11).status == 400
+    assert ask(model='a"' * 200).json["error"]["message"].startswith("The model")
 
 
 def test_bad_bodies(client):
@@ -359,18 +360,20 @@ def test_lateness_does_not_add_up(mock, connect):
     assert 499e6 <= took <= 499e6 + line["late_ns"]
 
 
-def test_random_times_repeat_with_the_seed(mock, connect):
-    def gaps(seed):
-        server = mock("--itl", "lognormal:20ms:10ms", "--seed", seed,
-                      "--log-tokens")
-        connect(server).ask({**CHAT, "max_tokens": 10})
-        (line,) = server.stop()
-        return [b - a for a, b in zip(line["events_ns"], line["events_ns"][1:])]
+def test_what_is_drawn_repeats_with_the_seed(mock, connect):
+    def draw(seed):
+        server = mock("--ttft", 0, "--itl", "lognormal:1ms:1ms", "--tokens",
+                      "normal:30:10", "--seed", seed, "--log-tokens")
+        c = connect(server)
+        for _ in range(5):
+            c.ask({**CHAT, "max_tokens": 100})
+        return server.stop()
 
-    one, same, other = gaps(3), gaps(3), gaps(4)
-    near = [abs(a - b) < 8e6 for a, b in zip(one, same)]
-    assert near.count(True) >= 7
-    assert one != other and max(one) - min(one) > 3e6
+    one, same, other = draw(3), draw(3), draw(4)
+    assert [q["tokens"] for q in one] == [q["tokens"] for q in same]
+    assert [q["tokens"] for q in one] != [q["tokens"] for q in other]
+    times = one[0]["events_ns"]
+    assert max(b - a for a, b in zip(times, times[1:])) > 1.5e6
 
 
 def test_stall_in_the_middle(client):
@@ -458,6 +461,11 @@ def test_b006_b007_b026_errors(client, form, words):
     assert after.endswith(b"data: [DONE]\n\n")
     a = client.ask(fault=f"error:2:{form},no-done")
     assert b"[DONE]" not in a.body
+
+
+def test_an_error_without_a_stream(client):
+    a = client.ask({**CHAT, "stream": False}, error=1)
+    assert a.status == 500 and a.json["error"]["message"] == "EngineCore died"
 
 
 @pytest.mark.parametrize("value, text", [("null", None), ("false", False),
@@ -612,6 +620,11 @@ def test_scripted_answers(client):
 
 
 def test_faults_in_the_body(client):
+    a = client.ask({**CHAT, "mock": {"fault": "content-type:text/x-odd"}})
+    assert a.header("content-type") == "text/x-odd"
+    a = client.ask({**CHAT, "stream": False, "max_tokens": 2,
+                    "mock": {"fault": "reasoning:1,reasoning-key:thought"}})
+    assert a.json["choices"][0]["message"]["thought"]
     a = client.ask({**CHAT, "mock": {"fault": "crlf,tokens:2"}})
     assert b"\r\n\r\n" in a.body and len(a.contents) == 2
 
@@ -642,7 +655,8 @@ def test_wrong_use_is_told(stoke):
             (["--host", "0.0.0.0"], "this machine only"),
             (["--ttft", "abc"], "--ttft"),
             (["--queue", 3], "--slots"),
-            (["--step", "5ms"], "--slots")):
+            (["--step", "5ms"], "--slots"),
+            (["--blast", "--step", "5ms", "--slots", 2], "--blast")):
         r = stoke.command("mock", "--port", 0, *args).wait()
         assert r.code == 2 and words in r.err, r
 
@@ -768,4 +782,7 @@ def test_blast_is_fast(mock, connect):
     c = connect(mock("--blast"))
     a = c.ask({**CHAT, "max_tokens": 2000})
     assert len(a.contents) == 2000
-    assert c.ask({**CHAT, "max_tokens": 3}, cut=1).end == "fin"
+    c.send("POST", "/v1/chat/completions", {**CHAT, "max_tokens": 9},
+           {"Connection": "close"})
+    a = c.read()
+    assert a.header("connection") == "close" and len(a.contents) == 9
