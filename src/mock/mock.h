@@ -28,7 +28,9 @@ struct mock_config {
   struct mock_engine_config engine;
   int reject_status;      /* when the line is full: 503 or 429 */
   uint64_t prefix_blocks; /* size of the prefix cache; 0: none */
-  bool blast;             /* prepared bytes, as fast as the socket takes them */
+  /* Prepared bytes, as fast as the socket takes them; `plan` must have no
+   * faults then. */
+  bool blast;
   uint64_t seed;
 
   const char *log; /* file, "-" or NULL */

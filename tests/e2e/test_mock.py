@@ -778,11 +778,16 @@ def test_the_log_tells_of_everything(mock, connect):
         assert order == sorted(order)
 
 
-def test_blast_is_fast(mock, connect):
-    c = connect(mock("--blast"))
-    a = c.ask({**CHAT, "max_tokens": 2000})
-    assert len(a.contents) == 2000
-    c.send("POST", "/v1/chat/completions", {**CHAT, "max_tokens": 9},
-           {"Connection": "close"})
-    a = c.read()
-    assert a.header("connection") == "close" and len(a.contents) == 9
+def test_blast_pages(mock, connect):
+    server = mock("--blast")
+    for i in range(2):
+        c = connect(server)
+        c.send("POST", "/v1/chat/completions", {**CHAT, "max_tokens": 9},
+               {"Connection": "close"})
+        a = c.read()
+        assert a.header("connection") == "close" and len(a.contents) == 9
+        c = connect(server)
+        a = c.ask({**CHAT, "max_tokens": 9})
+        assert a.header("connection") is None and len(a.contents) == 9
+    assert len(c.ask({**CHAT, "max_tokens": 2000}).contents) == 2000
+    assert c.ask(cut=1).end == "fin"

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "mock/prefix.h"
@@ -157,6 +158,31 @@ static void prefixes_are_cached_by_block(void **state)
   mock_prefix_deinit(&p);
 }
 
+/* In a table of two places a block may be gone while the one behind it is
+ * still there: without the first, the second counts for nothing. */
+static void a_block_that_was_pushed_out(void **state)
+{
+  struct mock_prefix p;
+  unsigned gone = 0;
+  (void)state;
+  mock_prefix_init(&p, 2);
+  for (int i = 0; i < 64; i++) {
+    uint64_t places[2];
+    char other[16];
+    snprintf(other, sizeof other, "other%d", i);
+    cached_of(&p, "a", 32, "");
+    cached_of(&p, other, 16, "");
+    memcpy(places, p.blocks, sizeof places);
+    if (cached_of(&p, "a", 16, "") == 0) {
+      gone++;
+      memcpy(p.blocks, places, sizeof places);
+      assert_int_equal(cached_of(&p, "a", 32, ""), 0);
+    }
+  }
+  assert_true(gone > 10);
+  mock_prefix_deinit(&p);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -166,6 +192,7 @@ int main(void)
       cmocka_unit_test(refuses_with_words),
       cmocka_unit_test(hashes_tell_bytes_apart),
       cmocka_unit_test(prefixes_are_cached_by_block),
+      cmocka_unit_test(a_block_that_was_pushed_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
