@@ -5,4 +5,4 @@ exclude_files = { "build", "node_modules" }
 files["tests/lua"] = { globals = { "stoke", "describe", "it", "show", "equal" } }
 files["scenarios"] = { read_globals = { "stoke" } }
 files["lua"] = { read_globals = { "stoke" } }
-files["lua/types"] = { ignore = { "." } }
+files["lua/types/*.d.lua"] = { ignore = { "." } }

@@ -154,6 +154,9 @@ lint:                                 ## luacheck, include directions, C rules
 C_FILES = $(shell git ls-files '*.[ch]')
 format:                               ## clang-format the tree in place
 	@clang-format -i $(C_FILES)
+docs:                                 ## lua/README.md from the definitions
+	@luajit lua/types/reference.lua lua/types/stoke.d.lua >lua/README.md
+
 format-check:                         ## fail where format would change a file
 	@clang-format --dry-run -Werror $(C_FILES)
 
@@ -198,7 +201,8 @@ help:                                 ## this list
 	@echo '  V=release|debug|asan|tsan|cov picks the variant (now $(V))'
 
 .PHONY: all objects test check unit lua e2e accuracy asan tsan \
-  asan-subset fuzz-pairs bench lint format format-check demo deps install clean help always
+  asan-subset fuzz-pairs bench lint format format-check docs demo deps \
+  install clean help always
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

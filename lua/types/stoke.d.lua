@@ -1,0 +1,493 @@
+---@meta
+--| # Scripting reference
+--|
+--| A scenario is a Lua file that returns a table. It says *what* is sent and *what is made of the
+--| answers*; the C core decides *when* bytes move and takes every timestamp, before any Lua runs.
+--| The language is LuaJIT's (Lua 5.1 with `bit`, `table.new`, `goto`, …). `stoke run my.lua` runs
+--| one, [`scenarios/`](../scenarios/README.md) holds ready ones to read.
+--|
+--| ```lua
+--| -- haiku.lua
+--| return {
+--|   description = "One short chat completion a request",
+--|   request = function(ctx)
+--|     return {
+--|       prompt = "Write a haiku about " .. ctx.rng:pick { "rain", "iron", "tea" } .. ".",
+--|       max_tokens = 64,
+--|     }
+--|   end,
+--| }
+--| ```
+--|
+--| For completion and checks in an editor with LuaLS put `lua/types` into `workspace.library` and
+--| `---@type stoke.Scenario` above the table.
+
+--| ## The scenario
+
+---What a scenario file returns. Every field is optional but one of `request` and `session`. Unknown
+---fields are errors. A hook that is absent costs nothing.
+---@class stoke.Scenario
+---@field name? string shown in lists and results; the file's name by default
+---@field version? string|number kept in the results
+---@field description? string one line
+---@field params? table<string, stoke.Param> what the user may set with `-P name=value`
+---@field load? stoke.Load the default load; flags override it field by field
+---@field metrics? table<string, "counter"|"gauge"|"rate"|"trend"> custom metrics, declared
+---@field thresholds? string[] expressions such as `"ttft.p95 < 2s"`; a broken one makes the exit status 99
+---@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, tables of them); every thread gets a copy as `ctx.data`
+---@field request? fun(ctx: stoke.Context): stoke.Request?, string? once a request; nil when there is nothing left to send. `nil, "why"` is an error
+---@field session? fun(s: stoke.Session) once a session, as a coroutine: what waits yields to the event loop
+---@field on_first_token? fun(r: stoke.Response) at the first non-empty payload
+---@field on_chunk? fun(r: stoke.Response, text: string): boolean? at every payload event; `false` cancels the request
+---@field on_response? fun(r: stoke.Response): boolean?, string? after each request. Nothing or `true` keeps the verdict; `false, "reason"` makes it failed with outcome `check`; anything else is an error
+---@field control? fun(run: stoke.Control) drives the load, as a coroutine on the main thread
+---@field teardown? fun(run: stoke.Run) once, on the main thread, after the drain
+---@field summary? fun(results: table): table|string|nil once, at the end. A table is merged into the results' `custom`, a string is printed after the table. `results` is the results file's object; what is under `"stoke"` can be reached from the top (`results.outcomes`)
+
+---One parameter: `params = { turns = { default = 6, min = 1, help = "model calls" } }`. All mistakes in
+---`-P` are told at once, before anything is sent.
+---@class stoke.Param
+---@field default? any its type is the parameter's, when `type` says nothing else
+---@field type? "string"|"number"|"integer"|"boolean"|"duration"|"path"|"dist"|"list" a `duration` (`"30s"`, `"250ms"`) becomes seconds, a `dist` a distribution, a `list` (`a,b,c`) a table; a `path` must exist, becomes absolute, and what the user points to may be read
+---@field min? number|string
+---@field max? number|string
+---@field choices? (string|number)[]
+---@field required? boolean must be set by the user
+---@field help? string
+
+---When requests leave. For a `session` scenario the same fields speak of sessions.
+---@class stoke.Load
+---@field request_rate? number|number[] a second, open loop; `{ from, to }` ramps in time; `math.huge`: all at once
+---@field session_rate? number|number[] the same, for sessions
+---@field arrival? "poisson"|"constant"|"gamma" Poisson by default
+---@field burstiness? number the shape of `gamma`: 1 is Poisson, below 1 burstier
+---@field max_concurrency? integer at most so many at once; alone: a closed loop
+---@field overflow? "queue"|"drop" what happens at the cap in an open loop; `queue` by default
+---@field num_requests? integer
+---@field num_sessions? integer
+---@field duration? string|number
+---@field warmup? string|number a time before the measurement, in no figure
+---@field warmup_requests? integer or a number of requests
+---@field drain? string|number how long to wait for the rest; 30 s by default
+---@field shape? "linear"|"exponential"|"step" of a ramp
+---@field stages? stoke.Stage[] one after the other
+---@field rate? fun(t: number): number any curve: requests a second at `t` seconds
+---@field arrivals? fun(i: integer, rng: stoke.Rng): number any gaps, in seconds
+
+---One of `load.stages`.
+---@class stoke.Stage
+---@field duration string|number
+---@field request_rate? number|number[]
+---@field session_rate? number|number[]
+---@field arrival? "poisson"|"constant"|"gamma"
+---@field burstiness? number
+---@field max_concurrency? integer
+---@field shape? "linear"|"exponential"|"step"
+---@field label? string `ctx.stage`, and the name of its figures
+
+--| ## What hooks get
+
+---The argument of `request`. One table for all requests of a thread, filled anew for each: don't
+---keep it, and keep nothing in it.
+---@class stoke.Context
+---@field id integer 1, 2, 3 … over the whole run, whatever the number of threads
+---@field params table<string, any> the parameters
+---@field data any `setup`'s result
+---@field args string[] what stood after `--` on the command line, unchanged
+---@field stage? string the label of the current stage
+---@field rng stoke.Rng random numbers of this request's own
+---@field now fun(): number seconds since the run began
+
+---The argument of `setup` and `teardown`.
+---@class stoke.Run
+---@field params table<string, any>
+---@field args string[]
+---@field data any in `teardown`: `setup`'s result
+---@field rng stoke.Rng
+---@field seed integer
+---@field now fun(): number
+
+---The argument of `session`: one user. Calls that wait (`request`, `sleep`, `think`, `parallel`)
+---yield to the event loop and may stand in loops, `pcall`, iterators and `__index`, but not in a
+---callback of `string.gsub` or `table.sort`, nor in a coroutine of the script's own.
+---@class stoke.Session
+---@field id integer 1, 2, 3 … over the whole run
+---@field branch integer 0; in `s:parallel` the branch's number
+---@field turn integer requests made so far
+---@field params table<string, any>
+---@field data any
+---@field args string[]
+---@field stage? string
+---@field rng stoke.Rng the session's own; a branch has one too
+local session = {}
+
+---Send, wait, return the answer. Never raises for a request that failed: look at `r.ok`. A wrong
+---table does raise.
+---@param request stoke.Request
+---@return stoke.Response
+function session:request(request) end
+
+---Wait.
+---@param time number|string
+function session:sleep(time) end
+
+---Wait, and count it as the user's think time.
+---@param time number|string
+function session:think(time) end
+
+---Run functions side by side, each with a child session as its argument, and wait for all.
+---@param branches (fun(s: stoke.Session): any)[]
+---@return any[] results one per branch, in their order
+function session:parallel(branches) end
+
+---End this session as failed. Does not return.
+---@param reason? string
+function session:fail(reason) end
+
+---Ask the whole run to stop.
+---@param reason? string
+function session:stop(reason) end
+
+---How many turns are meant to come: those that do not are counted as skipped.
+---@param turns integer
+function session:plan(turns) end
+
+---A line on stderr that does not tear the live screen.
+---@param ... any
+function session:log(...) end
+
+---Seconds since the run began.
+---@return number
+function session:now() end
+
+---The argument of `control`. `measure` and `sleep` yield, as a session's calls do.
+---@class stoke.Control
+---@field params table<string, any>
+---@field args string[]
+---@field data any
+---@field rng stoke.Rng
+---@field seed integer
+---@field now fun(): number
+local control = {}
+
+---The load from now on: the fields of `load` that may change (`request_rate`, `max_concurrency`, …).
+---@param load stoke.Load
+function control:set(load) end
+
+---Measure a stretch of the run: wait `settle`, then count for `duration` or `num_requests`.
+---@param window { label?: string, settle?: number|string, duration?: number|string, num_requests?: integer }
+---@return stoke.Measurement
+function control:measure(window) end
+
+---Wait.
+---@param time number|string
+function control:sleep(time) end
+
+---Put a plain value into the results' `custom`.
+---@param name string
+---@param value any
+function control:report(name, value) end
+
+---End the run, after the drain.
+---@param reason? string
+function control:stop(reason) end
+
+---What `run:measure` returns. Latencies (`m.ttft`, `m.tpot`, `m.itl`, `m.e2el`, `m.queue`, …) are tables with
+---`count`, `mean`, `std`, `min`, `max` and percentiles such as `p50`, `p99`, in seconds. A figure without
+---samples is nil.
+---@class stoke.Measurement
+---@field label string
+---@field sent integer
+---@field completed integer
+---@field failed integer
+---@field cancelled integer
+---@field unsent integer
+---@field duration number
+---@field request_rate number sent a second
+---@field request_throughput number
+---@field output_throughput number
+---@field request_goodput number
+---@field good_share number
+---@field error_rate number
+---@field in_flight_begin integer
+---@field in_flight integer at the end
+---@field max_concurrent_requests integer
+---@field cached_tokens integer
+---@field input_tokens integer
+---@field output_tokens integer
+---@field client "ok"|"limited" whether this machine kept up
+
+--| ## A request
+
+---What `request` returns and `s:request` takes: one of `prompt`, `messages` and `body`, and the rest as
+---wanted. Unknown fields and wrong types are errors: what only the server knows goes into `extra`.
+---The same table always gives the same bytes: keys are sorted, an empty table is `{}` except in
+---`messages`, `tools`, `stop` and what `stoke.json.array` made.
+---@class stoke.Request
+---@field prompt? string|integer[]|string[] a user's message, or the prompt of a completion (there also a list, of token ids for example)
+---@field messages? table[] a whole conversation: `{ role = "user", content = "…" }`, …
+---@field body? table|string the whole body: a string is sent byte for byte, a table is encoded; nothing is added but `extra`
+---@field endpoint? string `"chat"`, `"completions"` or a path; `--endpoint` by default
+---@field model? string `-m` by default
+---@field max_tokens? integer `--max-tokens` wins over it
+---@field min_tokens? integer
+---@field n? integer number of answers
+---@field temperature? number
+---@field top_p? number
+---@field top_k? integer
+---@field min_p? number
+---@field presence_penalty? number
+---@field frequency_penalty? number
+---@field stop? string|string[]
+---@field seed? integer
+---@field tools? table[]
+---@field tool_choice? string|table
+---@field response_format? table
+---@field logprobs? boolean|integer
+---@field ignore_eos? boolean generate `max_tokens`, whatever the model would say (vLLM and others)
+---@field extra? table merged into the body at the end, objects deep; it wins over `--extra-body`
+---@field headers? table<string, string|number|boolean> win over `-H`; names regardless of case
+---@field stream? boolean `true` by default
+---@field timeout? number|string for the whole answer; `--timeout` by default
+---@field ttft_timeout? number|string until the first token
+---@field idle_timeout? number|string between arrivals
+---@field tags? table<string, string|number|boolean> for figures by class: `ttft{tag=long}.p99 < 2s`
+---@field slo? { ttft?: number|string, tpot?: number|string, e2el?: number|string } counted in goodput
+---@field cancel_after? { tokens?: integer, seconds?: number|string } the client hangs up: outcome `cancelled`
+---@field prompt_tokens? integer the planned length, used when the server tells none
+---@field keep_body? boolean keep the raw answer: `r.body`
+
+--| ## A response
+
+---What `s:request` returns and `on_response` gets. In a hook it is valid until the hook returns: keep the
+---fields you need, not the response. Nothing is copied into Lua before it is asked for. What is not
+---known is nil.
+---@class stoke.Response
+---@field ok boolean
+---@field outcome string `ok`, `timeout_ttft`, `rate_limited`, …: exactly one
+---@field id integer the request's, or its session's
+---@field status? integer HTTP; nil when there was no answer
+---@field error? string the server's or the transport's words, when not ok
+---@field error_type? string the server's name for it
+---@field text string the answer
+---@field reasoning string
+---@field body? string the raw body, when `keep_body` asked for it
+---@field tool_calls? stoke.ToolCall[] merged by index
+---@field finish_reason? string
+---@field usage? stoke.Usage as the server told it
+---@field tokens? integer
+---@field token_source? "usage"|"tokenizer"|"chunks"
+---@field chunks integer payload events
+---@field headers table<string, string> names in lower case
+---@field attempts integer requests on the wire
+---@field queue? number due -> sent; this and all below in seconds
+---@field connect? number
+---@field ttfb? number
+---@field ttft? number
+---@field tpot? number
+---@field e2el? number
+local response = {}
+
+---The text (of a plain exchange: the body) as JSON.
+---@return any value, string? err nil and the reason when it is not JSON
+function response:json() end
+
+---@class stoke.ToolCall
+---@field id string
+---@field name string
+---@field arguments string JSON
+
+---@class stoke.Usage
+---@field prompt_tokens? integer
+---@field completion_tokens? integer
+---@field cached_tokens? integer
+---@field reasoning_tokens? integer
+
+--| ## Random numbers
+
+---A stream of its own for each request or session, derived from the run's `--seed` and the id: the
+---same id draws the same numbers on any number of threads and machines. The warm-up has streams of its
+---own, so it warms no prompt of the measurement. `math.random` draws from the same stream, and
+---`math.randomseed` is refused. Don't let draws depend on `pairs`: the order of its keys is not the
+---same everywhere.
+---@class stoke.Rng
+local rng = {}
+
+---Uniform; from 0 up to 1 by default.
+---@param lo? number
+---@param hi? number
+---@return number
+function rng:uniform(lo, hi) end
+
+---A whole number, both ends included.
+---@param lo integer
+---@param hi integer
+---@return integer
+function rng:int(lo, hi) end
+
+---Normal; 0 and 1 by default.
+---@param mean? number
+---@param sd? number
+---@return number
+function rng:normal(mean, sd) end
+
+---Log-normal; `sigma` is the standard deviation of the logarithm.
+---@param median number
+---@param sigma number
+---@return number
+function rng:lognormal(median, sigma) end
+
+---Exponential.
+---@param mean number
+---@return number
+function rng:exp(mean) end
+
+---Gamma; its mean is `shape * scale`.
+---@param shape number
+---@param scale number
+---@return number
+function rng:gamma(shape, scale) end
+
+---1 to n, k with weight `k^-s`.
+---@param n integer
+---@param s number
+---@return integer
+function rng:zipf(n, s) end
+
+---True with probability `p`, 0.5 by default.
+---@param p? number
+---@return boolean
+function rng:bool(p) end
+
+---One item of a list.
+---@generic T
+---@param list T[]
+---@return T
+function rng:pick(list) end
+
+---A key by its weight, `{ short = 3, long = 1 }`, or the place in a list of weights.
+---@param weights table<string, number>|number[]
+---@return string|integer
+function rng:weighted(weights) end
+
+---Shuffles a list in place and returns it.
+---@generic T
+---@param list T[]
+---@return T[]
+function rng:shuffle(list) end
+
+---`n` hexadecimal digits.
+---@param n integer
+---@return string
+function rng:hex(n) end
+
+---`n` common English words with blanks between them: a little more than `n` tokens, as nearly all of
+---the 986 are one token in the tokenizers in use.
+---@param n integer
+---@return string
+function rng:words(n) end
+
+---A distribution: a parameter of type `dist`, or `stoke.dist("…")`. One of `0.4s` (or `12`, always that),
+---`uniform(lo, hi)`, `normal(mean, sd)` (never below 0), `lognormal(median, sigma)`, `exp(mean)`,
+---`gamma(shape, scale)`, `zipf(n, s)`; times count in seconds.
+---@class stoke.Dist
+local dist = {}
+
+---One draw.
+---@param rng stoke.Rng
+---@return number
+function dist:sample(rng) end
+
+--| ## The global `stoke`
+
+---@class stoke
+---@field version string
+---@field worker? integer this thread's number from 1 on; nil on the main thread
+---@field workers? integer how many there are. What is sent should not depend on either
+stoke = {}
+
+---Seconds of `"30s"`, `"1.5m"`, `"250ms"`; a number is seconds already.
+---@param text string|number
+---@return number
+function stoke.duration(text) end
+
+---A distribution from its text.
+---@param text string|number
+---@return stoke.Dist
+function stoke.dist(text) end
+
+---The text of a file (64 MiB at most) in the scenario's folder, or where a `path` parameter points
+---that the user has set. Relative paths start in the scenario's folder.
+---@param path string
+---@return string? text, string? err
+function stoke.read(path) end
+
+---Its lines, without their ends and without a byte order mark.
+---@param path string
+---@return string[]? lines, string? err
+function stoke.lines(path) end
+
+---Ask the run to end: nothing new is sent, what is in flight is drained. `os.exit` does the same.
+---@param reason? string
+function stoke.stop(reason) end
+
+---JSON. Encoding is deterministic: keys sorted, no blanks, whole numbers without a point.
+---@class stoke.json
+---@field null lightuserdata null, both ways
+stoke.json = {}
+
+---Raises for what JSON cannot say: functions, NaN and infinity, lists with holes, tables with both
+---list items and names, tables that hold themselves.
+---@param value any
+---@return string
+function stoke.json.encode(value) end
+
+---Lists are marked, so that an empty one is encoded as a list again.
+---@param text string
+---@return any value, string? err nil and the reason when it is not JSON
+function stoke.json.decode(text) end
+
+---Marks a table (a new one by default) as a list: it is `[]` when empty.
+---@param list? table
+---@return table
+function stoke.json.array(list) end
+
+--| ## Modules
+--|
+--| `require` finds stoke's own modules, then files in the scenario's folder (`require "lib.tools"` is
+--| `lib/tools.lua`), then in each folder of `STOKE_PATH`. A scenario that is a folder has an `init.lua`.
+--|
+--| | module | what |
+--| | --- | --- |
+--| | `stoke.prompts` | `list`: 46 questions of many kinds; `load(path)`: those of a file, one a line or JSON Lines with `prompt` |
+--|
+--| ## Errors
+--|
+--| Every way into Lua is protected. A script that doesn't load stops before the first request (exit
+--| status 2): a missing file, a syntax error and an error of the main chunk each have words of their
+--| own. An error while the run goes on fails that request or session (outcome `script`) and is shown with
+--| file, line and traceback, once per place; more than `--max-script-errors` (10) stop the run.
+--|
+--| A hook that takes longer than 5 ms is counted and shown with its place: it delays other events, though
+--| never its own timestamp. One that does not return for 5 s ends the run with what was measured
+--| so far (`setup`, `teardown`, `summary` and `control` have ten minutes).
+--|
+--| ## The box
+--|
+--| Scenarios are shared between teams, so they run boxed. There is the language, `string`, `table`,
+--| `math`, `coroutine`, `bit`, `os.time/clock/date/difftime`, and `jit` without its inner parts. There is no
+--| `io`, `debug`, `ffi`, `os.execute`, `os.getenv`, C module or bytecode; `load` takes text. Files are read
+--| in the scenario's folder only, links out of it are not followed. `print` writes whole lines to
+--| stderr. `os.exit` is a controlled stop. `--unsafe` opens the full libraries, and the results say so.
+--|
+--| Memory is capped at `--lua-memory` (512M) a thread: past it a script gets an error that it may catch.
+--| Asking for as much again in one step ends the run with what was measured. Big inputs belong
+--| outside the Lua heap.
+--|
+--| ## Speed
+--|
+--| A hook costs what it does: an empty `request` about 0.3 µs with its body, a prompt of 1 KB about
+--| 1 µs (`make bench`). What is the same for all requests is best made in the main chunk or in `setup`.
+--| Strings that are kept, lists that are passed on and methods of `ctx.rng` are cheap; closures
+--| and tables in large numbers keep the collector busy, which runs in small steps while the
+--| event loop is idle.
