@@ -57,6 +57,16 @@ local function count(value)
   return nil, "a whole number from 1 up"
 end
 
+-- Slots, or { from, to } for a ramp in time.
+local function slots(value)
+  if type(value) ~= "table" then return count(value) end
+  local from, to = value[1], value[2]
+  if #value == 2 and is_rate(from) and is_rate(to) and from + to > 0 then
+    return { from, to }
+  end
+  return nil, "two numbers { from, to }"
+end
+
 local function duration(value)
   local ok, seconds = pcall(stoke.duration, value)
   if ok then return seconds end
@@ -92,16 +102,19 @@ local metric_kind = one_of("counter", "gauge", "rate", "trend")
 
 local load_fields = {
   request_rate = rate, session_rate = rate,
-  arrival = arrival, burstiness = positive, shape = shape,
-  max_concurrency = count, overflow = one_of("queue", "drop"),
+  arrival = arrival, burstiness = positive, shape = shape, steps = count,
+  max_concurrency = slots, overflow = one_of("queue", "drop"),
+  max_prefill = count, pacing = duration,
   num_requests = count, num_sessions = count,
   duration = duration, warmup = duration, warmup_requests = count,
   drain = duration, stages = a_table,
 }
 local stage_fields = {
   duration = duration, request_rate = rate, session_rate = rate,
-  arrival = arrival, burstiness = positive, shape = shape,
-  max_concurrency = count, label = text,
+  arrival = arrival, burstiness = positive, shape = shape, steps = count,
+  max_concurrency = slots, overflow = one_of("queue", "drop"),
+  max_prefill = count, pacing = duration,
+  num_requests = count, num_sessions = count, label = text,
 }
 -- What says when requests leave: one at most.
 local timetables = { "request_rate", "session_rate", "rate", "arrivals", "stages" }
@@ -150,7 +163,6 @@ function check:stages(stages)
       self:problem("load.stages[%d] must be a table, not a %s", i, type(stage))
     else
       plain[i] = self:fields(place, stage, stage_fields, {})
-      if stage.duration == nil then self:problem("%sduration is missing", place) end
     end
   end
   return plain

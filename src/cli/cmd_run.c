@@ -11,6 +11,7 @@
 #include "cli/run_report.h"
 #include "cli/run_watch.h"
 #include "cli/version.h"
+#include "core/timetable.h"
 #include "script/vm.h"
 
 /* Everything that one invocation owns. */
@@ -63,9 +64,8 @@ static struct scenario *open_scenario(const struct run_options *o,
  * over in silence. */
 static void check_hooks(const struct scenario *s, struct err *e)
 {
-  static const enum hook later[] = {HOOK_SESSION,  HOOK_ON_FIRST_TOKEN,
-                                    HOOK_ON_CHUNK, HOOK_CONTROL,
-                                    HOOK_RATE,     HOOK_ARRIVALS};
+  static const enum hook later[] = {HOOK_SESSION, HOOK_ON_FIRST_TOKEN,
+                                    HOOK_ON_CHUNK};
   for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
     if (scenario_has(s, later[i]))
       err_add(e, "%s: %s: not supported by this version", s->path,
@@ -79,7 +79,7 @@ static void check_hooks(const struct scenario *s, struct err *e)
 static void check_limits(struct job *j)
 {
   const struct load *load = &j->options.config.load;
-  uint64_t most = load->max_concurrency;
+  uint64_t most = load_max_concurrency(load);
   const char *place = "--max-concurrency";
   /* All at once is as many as there are. */
   if (!most && load->request_rate > 1e300) {
@@ -96,6 +96,14 @@ static void show_notices(const struct run_options *o)
 {
   for (size_t i = 0; !o->quiet && i < o->options.notices.n; i++)
     log_line("%s", o->options.notices.items[i]);
+}
+
+static unsigned nature_of(const struct scenario *s)
+{
+  return (scenario_has(s, HOOK_SESSION) ? LOAD_SESSIONS : 0u) |
+         (scenario_has(s, HOOK_CONTROL) ? LOAD_DRIVEN : 0u) |
+         (scenario_has(s, HOOK_RATE) ? LOAD_RATE : 0u) |
+         (scenario_has(s, HOOK_ARRIVALS) ? LOAD_ARRIVALS : 0u);
 }
 
 /* Every mistake of command line and scenario, told together. */
@@ -119,6 +127,7 @@ static int understand(struct job *j, int argc, char *const argv[])
   if (j->scenario)
     check_hooks(j->scenario, &j->e);
   run_options_settle(o, j->scenario ? j->scenario->load : NULL,
+                     j->scenario ? nature_of(j->scenario) : 0,
                      j->scenario ? j->scenario->path : "", &j->e);
   check_limits(j);
   if (j->e.count) {
@@ -170,7 +179,9 @@ static int try_first(struct job *j)
     if (!o->quiet)
       log_line("the model is %s, the only one there", o->config.model);
   }
-  if (run_prepare(&o->config, j->scenario, &j->result, &j->e) < 0)
+  if (run_prepare(&o->config, j->scenario, &j->result, &j->e) < 0 ||
+      timetable_make(&o->config.load, o->config.seed, j->scenario, j->result.vm,
+                     &j->e) < 0)
     return complain(j, MISUSED);
   if (o->preflight && make_sample(j) && preflight_run(&p) < 0)
     return FAILED;
@@ -215,7 +226,10 @@ static void announce(const struct job *j)
   struct buf url = {0};
   if (j->options.quiet)
     return;
-  run_options_describe(&j->options, &load);
+  if (scenario_has(j->scenario, HOOK_CONTROL))
+    buf_adds(&load, "its control function drives the load");
+  else
+    run_options_describe(&j->options, &load);
   mask_url(&url, str_of(j->options.config.base_url));
   log_line("%s to %s (%s): %s", j->scenario->name, buf_cstr(&url),
            j->options.config.model, buf_cstr(&load));

@@ -179,130 +179,6 @@ enum options_result run_options_read(struct run_options *r, int argc,
   return e->count > before ? OPTIONS_ERROR : OPTIONS_OK;
 }
 
-/* ---- the load ---- */
-
-/* A member of the scenario's load in the words of the command line. */
-static void load_text(struct buf *out, const char *key, const json_value *v)
-{
-  if (json_text(v))
-    buf_adds(out, json_text(v));
-  else
-    json_print(out, v);
-  /* The scenario's times are plain seconds by now; a bare number would mean
-   * requests here. */
-  if (strcmp(key, "warmup") == 0 && json_is_number(v))
-    buf_addc(out, 's');
-}
-
-/* Fields of a scenario's load that are options too. */
-static bool is_load_key(struct str key)
-{
-  struct str keys = STR("request_rate arrival max_concurrency num_requests "
-                        "duration warmup warmup_requests drain");
-  while (keys.p)
-    if (str_eq(str_split(&keys, ' '), key))
-      return true;
-  return false;
-}
-
-/* --warmup takes requests and times alike. */
-static const char *option_of_load(const char *key)
-{
-  return strcmp(key, "warmup_requests") == 0 ? "warmup" : key;
-}
-
-static void apply_load(struct run_options *r, const json_value *load,
-                       const char *place, struct err *e)
-{
-  for (const json_value *v = json_first(load); v; v = json_next(v)) {
-    struct buf text = {0}, where = {0};
-    buf_addf(&where, "%s: load.%s", place, json_name(v));
-    if (is_load_key(str_of(json_name(v)))) {
-      load_text(&text, json_name(v), v);
-      options_set(&r->options, option_of_load(json_name(v)), buf_cstr(&text),
-                  OPTION_SCRIPT, buf_cstr(&where), e);
-    } else {
-      err_add(e, "%s: not supported by this version", buf_cstr(&where));
-    }
-    buf_free(&text);
-    buf_free(&where);
-  }
-}
-
-static bool is_given(const struct run_options *r, const char *key)
-{
-  return options_source(&r->options, key) != OPTION_DEFAULT;
-}
-
-static void fill_defaults(struct run_options *r)
-{
-  struct load *load = &r->config.load;
-  if (!is_given(r, "request-rate") && !is_given(r, "max-concurrency"))
-    load->max_concurrency = 1;
-  if (!is_given(r, "num-requests") && !is_given(r, "duration"))
-    load->duration_ns = 10 * NS_PER_SEC;
-  load->arrival = r->arrival == 1 ? ARRIVAL_CONSTANT : ARRIVAL_POISSON;
-  load->burstiness = 1;
-}
-
-static void check_load(struct run_options *r, struct err *e)
-{
-  struct load *load = &r->config.load;
-  bool open = load->request_rate > 0;
-  if (isinf(load->request_rate) && !load->num_requests &&
-      !load->max_concurrency)
-    err_add(e, "--request-rate inf: sends without end; add --num-requests or "
-               "--max-concurrency");
-  /* All at once, at most N in flight, until the time is up: a closed loop. */
-  if (isinf(load->request_rate) && !load->num_requests)
-    load->request_rate = 0;
-  if (is_given(r, "arrival") && (!open || isinf(load->request_rate)))
-    err_add(e,
-            "--arrival: shapes the gaps of a --request-rate, and there is "
-            "%s",
-            open ? "no gap at inf" : "none");
-  if (load->num_requests && load->max_concurrency > load->num_requests)
-    option_list_add(&r->options.notices,
-                    STR("--max-concurrency is larger than --num-requests: all "
-                        "requests leave at once"));
-}
-
-int run_options_settle(struct run_options *r, const json_value *load,
-                       const char *place, struct err *e)
-{
-  unsigned before = e->count;
-  apply_load(r, load, place, e);
-  fill_defaults(r);
-  check_load(r, e);
-  return e->count > before ? -1 : 0;
-}
-
-void run_options_describe(const struct run_options *r, struct buf *out)
-{
-  const struct load *load = &r->config.load;
-  char text[32];
-  if (isinf(load->request_rate))
-    buf_adds(out, "all requests at once");
-  else if (load->request_rate > 0)
-    buf_addf(out, "%.6g requests/s (%s)", load->request_rate,
-             load->arrival == ARRIVAL_CONSTANT ? "constant" : "poisson");
-  else
-    buf_addf(out, "%" PRIu64 " request%s at a time", load->max_concurrency,
-             load->max_concurrency == 1 ? "" : "s");
-  if (load->request_rate > 0 && load->max_concurrency)
-    buf_addf(out, ", at most %" PRIu64 " in flight", load->max_concurrency);
-  if (load->num_requests)
-    buf_addf(out, ", %" PRIu64 " requests", load->num_requests);
-  if (load->duration_ns)
-    buf_addf(out, load->num_requests ? " or %s" : " for %s",
-             units_show_duration(load->duration_ns, text));
-  if (load->warmup_requests)
-    buf_addf(out, ", after %" PRIu64 " to warm up", load->warmup_requests);
-  if (load->warmup_ns)
-    buf_addf(out, ", after %s to warm up",
-             units_show_duration(load->warmup_ns, text));
-}
-
 const char *run_options_key_source(const struct run_options *r)
 {
   if (headers_have(&r->config.headers, STR("Authorization")))
@@ -321,6 +197,11 @@ void run_options_free(struct run_options *r)
   mem_free(r->config.query);
   mem_free(r->config.endpoint);
   mem_free(r->config.api_key);
+  for (size_t i = 0; i < r->config.load.n_stages; i++) {
+    mem_free(r->config.load.stages[i].label);
+    mem_free(r->config.load.stages[i].offsets);
+  }
+  mem_free(r->config.load.stages);
   buf_free(&r->config.headers);
   option_list_free(&r->secrets);
   *r = (struct run_options){0};

@@ -16,8 +16,10 @@ struct run_options {
 
   /* As typed. */
   char *url, *endpoint, *api_key, *api_key_env;
-  struct option_list headers, params, metadata;
-  int arrival;
+  struct option_list headers, params, metadata, stages;
+  int arrival, overflow, ramp_up;
+  double ramp_up_from, ramp_up_to;
+  uint64_t num_sessions;
   char *percentile_metrics, *metric_percentiles;
 
   char *output, *requests_out; /* NULL: none; "-": stdout */
@@ -37,10 +39,19 @@ extern const struct options_spec run_options_spec;
  * there are mistakes. Free in any case. */
 enum options_result run_options_read(struct run_options *r, int argc,
                                      char *const argv[], struct err *e);
+/* What of the load only the scenario's functions say. */
+enum load_nature {
+  LOAD_SESSIONS = 1, /* items are sessions */
+  LOAD_DRIVEN = 2,   /* control(run) drives it */
+  LOAD_RATE = 4,     /* load.rate is a function of time */
+  LOAD_ARRIVALS = 8, /* load.arrivals gives the gaps */
+};
+
 /* The scenario's `load` (an object, or NULL; `place` is its file) under the
- * flags, defaults under both, and then: do they fit together? 0 or -1. */
+ * flags, defaults under both, and then: do they fit together? `nature` is a
+ * set of load_nature. 0 or -1. In run_load.c. */
 int run_options_settle(struct run_options *r, const json_value *load,
-                       const char *place, struct err *e);
+                       unsigned nature, const char *place, struct err *e);
 /* The load in words: "4 at a time for 10 s". Appended. */
 void run_options_describe(const struct run_options *r, struct buf *out);
 /* Where the API key, or a header in its place, came from; NULL: no key. */

@@ -10,10 +10,13 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "cli/mask.h"
+#include "cli/run_stages.h"
 #include "report/notes.h"
 #include "report/output.h"
 #include "report/results.h"
+#include "report/stage_table.h"
 #include "report/table.h"
+#include "script/merge.h"
 #include "script/vm.h"
 
 /* Texts that run_info borrows. */
@@ -115,19 +118,36 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
   };
 }
 
-/* The scenario's own summary(): into the results, or as text. */
+/* `object` on top of what the custom section has already. */
+static void add_custom(struct run_info *info, struct texts *t,
+                       struct str object)
+{
+  struct buf merged = {0};
+  if (!object.len)
+    return;
+  if (t->custom.len)
+    merge_objects(&merged, buf_str(&t->custom), object);
+  else
+    buf_addstr(&merged, object);
+  buf_free(&t->custom);
+  t->custom = merged;
+  info->custom_json = buf_cstr(&t->custom);
+}
+
+/* What control(run) reported, and the scenario's own summary(): into the
+ * results, or as text. */
 static void ask_scenario(const struct run_report *r, const struct summary *s,
                          struct run_info *info, struct texts *t)
 {
-  struct buf json = {0};
+  struct buf json = {0}, answer = {0};
+  add_custom(info, t, buf_str(&r->result->reports));
   if (!scenario_has(r->scenario, HOOK_SUMMARY) || !r->result->vm)
     return;
   results_write(&json, s, info, r->options->blocks);
-  if (vm_summary(r->result->vm, buf_str(&json), &t->custom, &t->said) ==
-          VM_OK &&
-      t->custom.len)
-    info->custom_json = buf_cstr(&t->custom);
+  if (vm_summary(r->result->vm, buf_str(&json), &answer, &t->said) == VM_OK)
+    add_custom(info, t, buf_str(&answer));
   buf_free(&json);
+  buf_free(&answer);
 }
 
 /* A reader that has had enough (a pipe to head) is no failure. */
@@ -152,6 +172,7 @@ static int show(const struct run_report *r, const struct summary *s,
   int rc;
   notes_before(&out, s, info);
   table_write(&out, s, info, o->blocks);
+  stage_table_write(&out, info);
   notes_after(&out, s, info);
   if (t->said.len) {
     buf_addstr(&out, buf_str(&t->said));
@@ -194,6 +215,7 @@ static bool failed_too_often(const struct run_report *r)
 int run_report(const struct run_report *r)
 {
   struct texts t = {0};
+  struct run_stages stages;
   struct summary s;
   struct summary_config sc = {.n_percentiles = r->options->n_percentiles,
                               .request_rate =
@@ -205,16 +227,21 @@ int run_report(const struct run_report *r)
   r->result->client.open_files_limit = r->open_files_limit;
   summary_build(&s, r->result->metrics, &r->result->client, &sc);
   fill_texts(r, &t);
+  run_stages_build(&stages, r->result, &sc);
   info = make_info(r, &t);
+  info.stages = stages.list;
+  info.n_stages = stages.n;
   ask_scenario(r, &s, &info, &t);
   if (show(r, &s, &info, &t) < 0)
     status = 1;
-  if (s.completed == 0 || failed_too_often(r) || vm_dead(r->result->vm))
+  if (s.completed == 0 || failed_too_often(r) || vm_dead(r->result->vm) ||
+      r->result->control_failed)
     status = 1;
   if (save(r, &s, &info) < 0)
     status = 1;
   if (r->result->signal)
     status = 130;
+  run_stages_free(&stages);
   summary_deinit(&s);
   free_texts(&t);
   return status;

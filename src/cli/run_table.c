@@ -67,13 +67,41 @@ static const struct option rows[] = {
      .help = "so many requests at a time, each that ends starting the next "
              "(closed loop); with -R: at most so many",
      .shown_default = "1, or no limit with -R", .min = 1},
-    {"R request-rate", "RATE", OPTION_NUMBER, LOAD(request_rate),
+    {"R request-rate session-rate", "RATE", OPTION_NUMBER, LOAD(request_rate),
      .help = "requests a second whether or not answers come (open loop); "
              "fractions are fine, inf sends all at once",
      .positive = true},
     {"arrival", "SHAPE", OPTION_CHOICE, AT(arrival),
-     .help = "gaps between them: poisson or constant",
-     .shown_default = "poisson", .choices = "poisson constant"},
+     .help = "gaps between them: poisson, constant or gamma",
+     .shown_default = "poisson", .choices = "poisson constant gamma"},
+    {"burstiness", "X", OPTION_NUMBER, LOAD(burstiness),
+     .help = "shape of gamma gaps: 1 is poisson, below 1 is burstier, inf is "
+             "constant",
+     .shown_default = "1", .positive = true},
+    {"stage", "TEXT", OPTION_LIST, AT(stages),
+     .help = "a stretch of the run with a rule of its own, one after the "
+             "other: \"30s rate=1..10 linear c=200 label=ramp\"; may be "
+             "repeated"},
+    {"ramp-up-strategy", "SHAPE", OPTION_CHOICE, AT(ramp_up),
+     .help = "raise the rate over -n requests or -d: linear or exponential",
+     .choices = "none linear exponential", .shown_default = "none"},
+    {"ramp-up-start-rps", "RATE", OPTION_NUMBER, AT(ramp_up_from),
+     .help = "where the ramp begins"},
+    {"ramp-up-end-rps", "RATE", OPTION_NUMBER, AT(ramp_up_to),
+     .help = "where it ends"},
+    {"overflow", "WHAT", OPTION_CHOICE, AT(overflow),
+     .help = "what is due while -c are in flight: queue (the wait is told "
+             "apart) or drop (counted)",
+     .shown_default = "queue", .choices = "queue drop"},
+    {"max-prefill", "N", OPTION_COUNT, LOAD(max_prefill),
+     .help = "at most so many requests that wait for their first token",
+     .min = 1},
+    {"pacing", "TIME", OPTION_DURATION, LOAD(pacing_ns),
+     .help = "closed loop: a slot starts a request at most this often"},
+    {"num-sessions", "N", OPTION_COUNT, AT(num_sessions),
+     .help = "of a session scenario: so many sessions (-n then bounds the "
+             "requests of all)",
+     .min = 1},
     {"warmup", "N|TIME", OPTION_CALL,
      .help = "so many requests, or this "
              "long, before measuring",

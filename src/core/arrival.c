@@ -30,10 +30,6 @@ double ramp_at(const struct ramp *r, double t, double duration)
   return r->from + (r->to - r->from) * share;
 }
 
-/* When the integral of the rate from the stage's start reaches `units`, s;
- * INFINITY when it never does. Beyond the duration the answer means nothing
- * but "later". */
-
 static double linear_inverse(const struct ramp *r, double d, double units)
 {
   /* from t + k/2 t^2 = units; in the form that does not cancel. */
@@ -61,26 +57,35 @@ static double step_inverse(const struct ramp *r, double d, double units)
   return INFINITY;
 }
 
-static double inverse(const struct arrival *a, double units)
+double ramp_inverse(const struct ramp *r, double duration, double units)
 {
-  const struct ramp *r = &a->stage->rate;
   if (units == 0)
     return 0;
-  if (r->from == r->to || !isfinite(a->duration_s))
+  if (r->from == r->to)
     return r->from > 0 ? units / r->from : INFINITY;
   switch (r->shape) {
   case RAMP_LINEAR: break;
-  case RAMP_EXPONENTIAL: return exponential_inverse(r, a->duration_s, units);
-  case RAMP_STEP: return step_inverse(r, a->duration_s, units);
+  case RAMP_EXPONENTIAL: return exponential_inverse(r, duration, units);
+  case RAMP_STEP: return step_inverse(r, duration, units);
   }
-  return linear_inverse(r, a->duration_s, units);
+  return linear_inverse(r, duration, units);
+}
+
+/* Without an end there is no ramp. */
+static double inverse(const struct arrival *a, double units)
+{
+  struct ramp r = a->stage->rate;
+  if (!isfinite(a->duration_s))
+    r.to = r.from;
+  return ramp_inverse(&r, a->duration_s, units);
 }
 
 /* ---- arrivals ---- */
 
-/* In units of mean 1. */
-static double gap(struct arrival *a)
+double arrival_gap(struct arrival *a)
 {
+  if (a->kind == ARRIVAL_CONSTANT)
+    return 1;
   if (a->kind == ARRIVAL_POISSON || a->shape == 1)
     return rng_exp(&a->rng, 1);
   return rng_gamma(&a->rng, a->shape, 1 / a->shape);
@@ -92,7 +97,7 @@ static double scale_to_count(struct arrival a, uint64_t n)
 {
   double sum = 0;
   for (uint64_t i = 0; i < n; i++)
-    sum += gap(&a);
+    sum += arrival_gap(&a);
   return sum > 0 ? (double)n / sum : 1;
 }
 
@@ -132,7 +137,7 @@ bool arrival_next(struct arrival *a, uint64_t *offset_ns)
   if (a->kind == ARRIVAL_CONSTANT)
     a->units = (double)i;
   else
-    a->units += gap(a);
+    a->units += arrival_gap(a);
   t = inverse(a, a->units * a->scale);
   if (!(t < a->duration_s))
     return false;

@@ -42,6 +42,11 @@ void arrival_init(struct arrival *a, const struct stage *s, uint64_t seed,
  * before. False: the stage has no more. */
 bool arrival_next(struct arrival *a, uint64_t *offset_ns);
 
+/* When the integral of the ramp over `duration` (finite) reaches `units`; what
+ * lies beyond the duration means nothing but "later", INFINITY never. */
+double ramp_inverse(const struct ramp *r, double duration, double units);
+/* A gap in units of mean 1, of the stage's kind. */
+double arrival_gap(struct arrival *a);
 /* A ramp's value at `t` of `duration` (same unit; a stage without an end stays
  * at `from`). */
 double ramp_at(const struct ramp *r, double t, double duration);

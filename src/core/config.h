@@ -93,6 +93,8 @@ struct config {
   char *extra_body;   /* a JSON object's text, or NULL */
 
   struct load load;
+  uint64_t max_requests; /* of a session scenario, whose items are sessions;
+                          * 0: no bound */
   uint64_t seed;
   unsigned threads; /* 0: inline */
   bool busy_poll, preconnect;

@@ -152,6 +152,7 @@ static void control_over(struct run *r, bool failed)
   const char *why = control_stop_reason(r->control);
   struct str reports = control_reports(r->control);
   buf_addstr(&r->out->reports, reports);
+  r->out->control_failed = failed;
   if (failed)
     stop_sending(r, STOP_SCRIPT, vm_error(r->out->vm), BRIEF_NS);
   else
@@ -237,6 +238,7 @@ static void close_window(struct run *r)
   if (!r->control || r->stopping)
     return;
   summary_build(&s, w->metrics, NULL, &sc);
+  summary_over_window(&s);
   grant(r, control_measured(r->control, &s, r->in_flight[0], r->in_flight[1]));
 }
 
@@ -266,6 +268,7 @@ static void start_control(struct run *r)
   r->rule.duration_ns = r->rule.num_requests = 0;
   vm_start(r->out->vm, r->t0_ns);
   r->control = control_new(r->out->vm, &ops);
+  r->out->control_failed = !r->control;
   if (r->control)
     grant(r, control_resume(r->control));
   else

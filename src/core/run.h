@@ -75,13 +75,14 @@ struct run_result {
   struct sessions sessions;
   struct run_stage *stages;
   size_t n_stages;
-  struct buf reports;   /* run:report's, members of a JSON object */
+  struct buf reports;   /* run:report's: a JSON object, or empty */
   struct client client; /* merged over workers */
   struct net_counts net;
   enum net_clock clock;
   enum stop_reason stop_reason;
   char stop_detail[200];  /* the script's words, the signal's name, or "" */
   int signal;             /* 0, SIGINT or SIGTERM */
+  bool control_failed;    /* control(run) ended in an error */
   bool cut;               /* a second signal cut the drain short */
   unsigned threads;       /* workers that there were */
   char *preconnect_error; /* NULL when all went well */

@@ -594,6 +594,10 @@ static void make_sessions(struct worker *w)
       .coroutines = scenario_has(w->setup.scenario, HOOK_SESSION),
       .judged = scenario_has(w->setup.scenario, HOOK_ON_RESPONSE),
       .errors = w->setup.errors,
+      .max_requests =
+          c->max_requests
+              ? sched_share(c->max_requests, w->setup.index, w->setup.count)
+              : 0,
       .max_errors = c->max_script_errors,
       .record = on_record,
       .session = on_session,

@@ -193,6 +193,57 @@ static void write_latencies(struct json_writer *w, const struct summary *s)
   json_end_object(w);
 }
 
+/* ---- stages ---- */
+
+static void write_ramp(struct json_writer *w, const char *key, double from,
+                       double to)
+{
+  json_key(w, key);
+  if (from == 0 && to == 0) {
+    json_null(w);
+  } else if (isinf(from)) {
+    json_string(w, STR("inf"));
+  } else if (from == to) {
+    json_number(w, from);
+  } else {
+    json_begin_array(w);
+    json_number(w, from);
+    json_number(w, to);
+    json_end_array(w);
+  }
+}
+
+static void write_stage(struct json_writer *w, const struct run_stage_info *i)
+{
+  const struct summary *s = i->summary;
+  json_begin_object(w);
+  field_text(w, "label", i->label);
+  field_number(w, "start_s", i->start_s);
+  field_number(w, "duration_s", i->duration_s);
+  field_text(w, "requests",
+             i->by_end ? "that ended in it" : "that began in it");
+  field_object(w, "target");
+  write_ramp(w, "request_rate", i->rate_from, i->rate_to);
+  write_ramp(w, "max_concurrency", i->concurrency_from, i->concurrency_to);
+  field_text(w, "arrival", i->arrival);
+  json_end_object(w);
+  field_number(w, "planned_rps", s->planned_rps);
+  field_number(w, "achieved_rps", s->achieved_rps);
+  write_outcomes(w, s);
+  write_figures(w, s);
+  write_latencies(w, s);
+  write_latency(w, s, "send_lag", &s->send_lag);
+  json_end_object(w);
+}
+
+static void write_stages(struct json_writer *w, const struct run_info *r)
+{
+  field_array(w, "stages");
+  for (size_t i = 0; i < r->n_stages; i++)
+    write_stage(w, &r->stages[i]);
+  json_end_array(w);
+}
+
 /* ---- tokens and answers ---- */
 
 static void write_sources(struct json_writer *w, const char *key,
@@ -405,7 +456,7 @@ void results_stoke(struct json_writer *w, const struct summary *s,
   write_latencies(w, s);
   write_tokens(w, s);
   write_answers(w, s);
-  field_raw(w, "stages", r->stages_json, "[]");
+  write_stages(w, r);
   field_raw(w, "turns", r->turns_json, "[]");
   field_raw(w, "sessions", r->sessions_json, "null");
   write_series(w, s);

@@ -13,6 +13,18 @@ struct run_pair {
   const char *key, *value;
 };
 
+struct summary;
+
+/* A stage of the load, or a measurement of control(run). */
+struct run_stage_info {
+  const char *label;
+  double start_s, duration_s; /* from time zero; NaN: to the run's end */
+  bool by_end; /* figures of requests that ended in it, not began */
+  double rate_from, rate_to, concurrency_from, concurrency_to; /* 0: none */
+  const char *arrival; /* NULL: closed loop */
+  const struct summary *summary;
+};
+
 struct run_info {
   /* vLLM's setup keys */
   uint64_t started_wall_ns; /* CLOCK_REALTIME at time zero */
@@ -55,9 +67,11 @@ struct run_info {
   uint64_t opened, reused;
   uint64_t dns_ns, connect_ns, tls_ns;
 
+  const struct run_stage_info *stages;
+  size_t n_stages;
+
   /* JSON texts of what other modules measured; NULL: nothing */
   const char *sessions_json;   /* object -> null */
-  const char *stages_json;     /* array -> [] */
   const char *turns_json;      /* array -> [] */
   const char *thresholds_json; /* array -> [] */
   const char *checks_json;     /* array -> [] */

@@ -7,6 +7,7 @@
 #include "script/bind_json.h"
 #include "script/bindings.h"
 #include "script/control_impl.h"
+#include "script/merge.h"
 #include "script/vm_impl.h"
 
 /* The `run` of control(run).
@@ -140,6 +141,22 @@ static int sleep_l(lua_State *L)
 
 /* ---- report, stop ---- */
 
+/* {"name": value} on top of what was reported before. */
+static void add_report(struct control *c, struct str name, struct str value)
+{
+  struct buf one = {0}, merged = {0};
+  buf_adds(&one, "{\"");
+  json_escape(&one, name);
+  buf_adds(&one, "\":");
+  buf_addstr(&one, value);
+  buf_addc(&one, '}');
+  merge_objects(&merged, c->reports.len ? buf_str(&c->reports) : STR("{}"),
+             buf_str(&one));
+  buf_free(&c->reports);
+  buf_free(&one);
+  c->reports = merged;
+}
+
 static int report_l(lua_State *L)
 {
   struct control *c = check_control(L);
@@ -151,14 +168,8 @@ static int report_l(lua_State *L)
   lua_settop(L, 3);
   vm_guard(vm);
   buf_reset(&vm->scratch);
-  if (json_write(L, 3, &vm->scratch, false, "value", why) == 0) {
-    if (c->reports.len)
-      buf_addc(&c->reports, ',');
-    buf_addc(&c->reports, '"');
-    json_escape(&c->reports, name);
-    buf_adds(&c->reports, "\":");
-    buf_addstr(&c->reports, buf_str(&vm->scratch));
-  }
+  if (json_write(L, 3, &vm->scratch, false, "value", why) == 0)
+    add_report(c, name, buf_str(&vm->scratch));
   vm_unguard(vm);
   if (why[0])
     return luaL_error(L, "run:report: %s", why);

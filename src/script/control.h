@@ -47,7 +47,7 @@ const struct control_want *control_measured(struct control *c,
 const struct control_want *control_wanted(const struct control *c);
 /* run:stop's reason, or NULL. */
 const char *control_stop_reason(const struct control *c);
-/* What run:report collected: members of a JSON object, without its braces. */
+/* What run:report collected: a JSON object, or nothing. */
 struct str control_reports(const struct control *c);
 
 #endif

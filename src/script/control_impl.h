@@ -20,7 +20,7 @@ struct control {
   struct control_box *box;
   struct control_want want;
   struct buf label;   /* of the measurement under way */
-  struct buf reports; /* JSON members */
+  struct buf reports; /* a JSON object, or empty */
   struct buf stop;
 };
 

@@ -68,6 +68,12 @@ enum vm_result vm_request(struct vm *vm, const struct vm_item *item,
  * VM_FAILED: the request's outcome is `script`. */
 enum vm_result vm_on_response(struct vm *vm, const struct vm_item *item,
                               const struct response *r, struct verdict *v);
+/* load.rate(t): requests a second at `t` seconds. A result that is no rate is
+ * an error of the script. */
+enum vm_result vm_rate(struct vm *vm, double t, double *rate);
+/* load.arrivals(i, rng): seconds from arrival i-1 to arrival i (from 1);
+ * VM_END when it returned nil. Call it for i = 1, 2, 3 …: rng goes on. */
+enum vm_result vm_arrival(struct vm *vm, uint64_t i, double *gap);
 /* teardown(run), if there is one. */
 enum vm_result vm_teardown(struct vm *vm);
 /* summary(results): `results` is the results file's JSON. What it returns

@@ -146,6 +146,72 @@ enum vm_result vm_on_response(struct vm *vm, const struct vm_item *item,
   return result;
 }
 
+/* ---- load.rate, load.arrivals ---- */
+
+struct load_call {
+  double argument, value;
+  bool end;
+};
+
+static int keep_number(lua_State *L, const char *what, struct load_call *c)
+{
+  if (lua_type(L, -1) != LUA_TNUMBER)
+    return vm_hook_error(L,
+                         "%s returned %s; it must return a number of 0 or "
+                         "more",
+                         what, luaL_typename(L, -1));
+  c->value = lua_tonumber(L, -1);
+  if (!(c->value >= 0 && c->value < 1e9))
+    return vm_hook_error(L,
+                         "%s returned %.14g; it must return a number of 0 "
+                         "or more",
+                         what, c->value);
+  return 0;
+}
+
+static int call_rate(lua_State *L)
+{
+  struct load_call *c = vm_ud(L);
+  vm_push_hook(vm_of(L), HOOK_RATE);
+  lua_pushnumber(L, c->argument);
+  lua_call(L, 1, 1);
+  return keep_number(L, "load.rate", c);
+}
+
+enum vm_result vm_rate(struct vm *vm, double t, double *rate)
+{
+  struct load_call c = {.argument = t};
+  enum vm_result result = vm_call(vm, HOOK_RATE, call_rate, &c);
+  *rate = c.value;
+  return result;
+}
+
+static int call_arrivals(lua_State *L)
+{
+  struct load_call *c = vm_ud(L);
+  vm_push_hook(vm_of(L), HOOK_ARRIVALS);
+  lua_pushnumber(L, c->argument);
+  vm_push_ref(L, REF_RUN);
+  lua_getfield(L, -1, "rng");
+  lua_remove(L, -2);
+  lua_call(L, 2, 1);
+  c->end = lua_isnil(L, -1);
+  return c->end ? 0 : keep_number(L, "load.arrivals", c);
+}
+
+enum vm_result vm_arrival(struct vm *vm, uint64_t i, double *gap)
+{
+  struct load_call c = {.argument = (double)i};
+  enum vm_result result;
+  if (i == 1)
+    rng_init(vm->run_rng, vm->scenario->seed, RNG_ARRIVAL, 0);
+  vm->rng = vm->run_rng;
+  result = vm_call(vm, HOOK_ARRIVALS, call_arrivals, &c);
+  vm->rng = &vm->own_rng;
+  *gap = c.value;
+  return result == VM_OK && c.end ? VM_END : result;
+}
+
 /* ---- setup, teardown ---- */
 
 static int call_run_hook(lua_State *L)

@@ -287,3 +287,16 @@ double summary_success_rate(const struct summary *s)
 {
   return ratio((double)s->completed, (double)(s->completed + s->failed));
 }
+
+void summary_over_window(struct summary *s)
+{
+  double scale = s->duration_s / s->window_s;
+  if (!(s->window_s > 0) || !(s->duration_s > 0))
+    return;
+  s->request_throughput *= scale;
+  s->output_throughput *= scale;
+  s->total_token_throughput *= scale;
+  s->request_goodput *= scale;
+  s->token_goodput *= scale;
+  s->duration_s = s->window_s;
+}

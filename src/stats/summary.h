@@ -154,6 +154,10 @@ void summary_build(struct summary *s, const struct metrics *m,
                    const struct client *c, const struct summary_config *cfg);
 void summary_deinit(struct summary *s);
 
+/* For metrics of what ended inside a window: what was counted there, over the
+ * window's length and not from first sent to last done. */
+void summary_over_window(struct summary *s);
+
 /* completed / sent; NaN when nothing was sent. Cancelled ones, which nobody
  * judged, are left out of both. */
 double summary_success_rate(const struct summary *s);

@@ -32,7 +32,7 @@ static void parse(struct parsed *p, char *const argv[], const char *load)
   *p = (struct parsed){.result = OPTIONS_OK};
   p->result = run_options_read(&p->o, argc, argv, &p->e);
   if (p->result != OPTIONS_HELP)
-    run_options_settle(&p->o, v, "s.lua", &p->e);
+    run_options_settle(&p->o, v, 0, "s.lua", &p->e);
   json_free(v);
 }
 
@@ -237,8 +237,24 @@ static const struct mistake mistakes[] = {
     {{"--arrival", "constant", "-R", "inf", "-n", "5"},
      "--arrival: shapes the gaps of a --request-rate, and there is no gap at "
      "inf\n"},
-    {{"--arrival", "gamma", "-R", "1"},
-     "--arrival gamma: must be poisson or constant\n"},
+    {{"--arrival", "weibull", "-R", "1"},
+     "--arrival weibull: must be poisson, constant or gamma\n"},
+    {{"--stage", "30s rate=1..x"},
+     "--stage \"30s rate=1..x\".request_rate: must be a number of 0 or more, "
+     "or a list of two\n"},
+    {{"--stage", "rate=1..4"},
+     "stage 1: a ramp needs a duration\n"
+     "stage 1: needs an end: a duration, or -n or -d for the run\n"},
+    {{"--stage", "c=4", "--stage", "9s c=2"},
+     "stage 1: another stage follows, so it needs a duration or "
+     "num_requests\n"},
+    {{"--stage", "9s rate=0..4 exponential"},
+     "stage 1: an exponential ramp cannot begin or end at 0\n"},
+    {{"--ramp-up-strategy", "linear"},
+     "--ramp-up-strategy: also say --ramp-up-start-rps and "
+     "--ramp-up-end-rps\n"},
+    {{"--num-sessions", "3"},
+     "--num-sessions: this scenario has no sessions; use --num-requests\n"},
     {{"--warmup", "soon"},
      "--warmup soon: say how many requests (20) or how long (10s)\n"},
     {{"--warmup", "-1"},
@@ -355,15 +371,87 @@ static void warmup_of_the_scenario_in_requests(void **state)
   done(&p);
 }
 
+static void stages_of_flags(void **state)
+{
+  struct parsed p;
+  const struct load *l = &p.o.config.load;
+  struct buf said = {0};
+  (void)state;
+  parse(&p,
+        (char *const[MOST]){"--stage", "30s rate=1..10 linear label=ramp",
+                            "--stage", "1m rate=10 c=200 gamma burstiness=0.5",
+                            NULL},
+        NULL);
+  assert_string_equal(err_text(&p.e), "");
+  assert_int_equal(l->n_stages, 2);
+  assert_int_equal(l->duration_ns, 0);
+  assert_int_equal(load_duration(l), 90 * NS_PER_SEC);
+  assert_string_equal(l->stages[0].label, "ramp");
+  assert_true(l->stages[0].rate.from == 1 && l->stages[0].rate.to == 10);
+  assert_string_equal(l->stages[1].label, "2");
+  assert_int_equal(l->stages[1].arrival, ARRIVAL_GAMMA);
+  assert_true(l->stages[1].burstiness == 0.5);
+  assert_true(l->stages[1].concurrency.from == 200);
+  run_options_describe(&p.o, &said);
+  assert_string_equal(buf_cstr(&said),
+                      "1 to 10 requests/s (poisson) for 30 s; then 10 "
+                      "requests/s (gamma), at most 200 in flight for 1m 00s");
+  buf_free(&said);
+  done(&p);
+}
+
+static void stages_of_the_scenario_under_flags(void **state)
+{
+  struct parsed p;
+  const struct load *l = &p.o.config.load;
+  (void)state;
+  parse(&p, (char *const[MOST]){"-c", "7", NULL},
+        "{\"stages\": [{\"duration\": 3, \"request_rate\": [1, 4]}, "
+        "{\"duration\": 2, \"max_concurrency\": 9}]}");
+  assert_string_equal(err_text(&p.e), "");
+  assert_int_equal(l->n_stages, 2);
+  assert_true(l->stages[0].concurrency.from == 7);
+  assert_true(l->stages[1].concurrency.to == 7);
+  done(&p);
+  parse(&p, (char *const[MOST]){"-R", "5", NULL},
+        "{\"stages\": [{\"duration\": 3, \"request_rate\": [1, 4]}]}");
+  assert_string_equal(err_text(&p.e), "");
+  assert_int_equal(l->n_stages, 0);
+  assert_true(l->request_rate == 5);
+  done(&p);
+}
+
+static void vllms_ramp_is_one_in_time(void **state)
+{
+  struct parsed p;
+  const struct load *l = &p.o.config.load;
+  (void)state;
+  parse(&p,
+        (char *const[MOST]){"--ramp-up-strategy", "linear",
+                            "--ramp-up-start-rps", "2", "--ramp-up-end-rps",
+                            "6", "-n", "12", NULL},
+        NULL);
+  assert_string_equal(err_text(&p.e), "");
+  assert_int_equal(l->n_stages, 1);
+  assert_int_equal(l->stages[0].duration_ns, 3 * NS_PER_SEC);
+  assert_true(l->stages[0].rate.from == 2 && l->stages[0].rate.to == 6);
+  done(&p);
+}
+
 static void load_mistakes_name_the_file(void **state)
 {
   struct parsed p;
   (void)state;
   parse(&p, (char *const[MOST]){NULL},
-        "{\"max_concurrency\": 0, \"stages\": []}");
-  assert_string_equal(err_text(&p.e),
-                      "s.lua: load.max_concurrency: must be at least 1\n"
-                      "s.lua: load.stages: not supported by this version\n");
+        "{\"max_concurrency\": 0, \"stages\": [{\"duration\": 3, "
+        "\"rate\": 4}]}");
+  assert_string_equal(
+      err_text(&p.e),
+      "s.lua: load.max_concurrency: must be at least 1\n"
+      "s.lua: load.stages[1] has the field 'rate'; a stage takes "
+      "request_rate, session_rate, shape, steps, arrival, burstiness, "
+      "max_concurrency, max_prefill, num_requests, num_sessions, duration, "
+      "pacing, overflow, label\n");
   done(&p);
 }
 
@@ -448,6 +536,9 @@ int main(void)
       TEST(existing_files_are_kept),
       TEST(flags_win_over_the_scenario),
       TEST(warmup_of_the_scenario_in_requests),
+      TEST(stages_of_flags),
+      TEST(stages_of_the_scenario_under_flags),
+      TEST(vllms_ramp_is_one_in_time),
       TEST(load_mistakes_name_the_file),
       TEST(b130_infinite_rate_with_a_cap_is_a_closed_loop),
       TEST(the_load_in_words),
