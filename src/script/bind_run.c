@@ -151,7 +151,7 @@ static void add_report(struct control *c, struct str name, struct str value)
   buf_addstr(&one, value);
   buf_addc(&one, '}');
   merge_objects(&merged, c->reports.len ? buf_str(&c->reports) : STR("{}"),
-             buf_str(&one));
+                buf_str(&one));
   buf_free(&c->reports);
   buf_free(&one);
   c->reports = merged;
