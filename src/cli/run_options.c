@@ -150,6 +150,15 @@ static void check_files(const struct run_options *r, struct err *e)
             r->output);
 }
 
+/* Servers log x-request-id; two runs must not share one. */
+static void name_requests(struct run_options *r)
+{
+  struct buf prefix = {0};
+  uint64_t now = clock_wall_ns() ^ (uint64_t)getpid() << 40;
+  buf_addf(&prefix, "stoke-%08" PRIx32 "-", (uint32_t)(now >> 20));
+  r->config.request_id_prefix = buf_take(&prefix);
+}
+
 enum options_result run_options_read(struct run_options *r, int argc,
                                      char *const argv[], struct err *e)
 {
@@ -162,6 +171,7 @@ enum options_result run_options_read(struct run_options *r, int argc,
                  .threads = 1,
                  .preconnect = true,
                  .timeout_ns = 600 * NS_PER_SEC,
+                 .idle_timeout_ns = 300 * NS_PER_SEC,
                  .lua_memory = 512u << 20,
                  .max_script_errors = 10},
       .preflight = true,
@@ -170,6 +180,7 @@ enum options_result run_options_read(struct run_options *r, int argc,
   result = options_parse(&r->options, argc, argv, e);
   if (result == OPTIONS_HELP || r->version)
     return result == OPTIONS_HELP ? result : OPTIONS_OK;
+  name_requests(r);
   read_target(r, e);
   read_key(r, e);
   read_headers(r, e);
@@ -197,6 +208,7 @@ void run_options_free(struct run_options *r)
   mem_free(r->config.query);
   mem_free(r->config.endpoint);
   mem_free(r->config.api_key);
+  mem_free(r->config.request_id_prefix);
   for (size_t i = 0; i < r->config.load.n_stages; i++) {
     mem_free(r->config.load.stages[i].label);
     mem_free(r->config.load.stages[i].offsets);

@@ -138,7 +138,7 @@ static const struct option rows[] = {
      .help = "give up without a first token; 0 never", .shown_default = "0"},
     {"idle-timeout", "TIME", OPTION_DURATION, CONF(idle_timeout_ns),
      .help = "give up on a stream that is silent this long; 0 never",
-     .shown_default = "0"},
+     .shown_default = "5m"},
     {"lua-memory", "SIZE", OPTION_SIZE, CONF(lua_memory),
      .help = "memory a script may use, per thread", .shown_default = "512M",
      .min = 1 << 20},
