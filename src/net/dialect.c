@@ -1,7 +1,7 @@
 #include "net/dialect.h"
 
 #include "base/mem.h"
-#include "net/walk.h"
+#include "base/walk.h"
 
 #define BIT(field) (1u << (field))
 

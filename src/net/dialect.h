@@ -5,7 +5,7 @@
 #ifndef STOKE_NET_DIALECT_H
 #define STOKE_NET_DIALECT_H
 
-#include "net/paths.h"
+#include "base/paths.h"
 #include "net/wire.h"
 
 /* Bits beyond those of enum wire_field, on the elements of arrays: what is

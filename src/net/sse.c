@@ -1,6 +1,6 @@
 #include "net/sse.h"
 
-#include "net/scan.h"
+#include "base/scan.h"
 
 /* An event that lies whole in one piece is never copied: `whole` points at its
  * data line there. What is left over at the end of a piece moves to `data`

@@ -6,7 +6,7 @@
 #include "net/joiner.h"
 #include "net/ndjson.h"
 #include "net/sse.h"
-#include "net/walk.h"
+#include "base/walk.h"
 #include "net/wire.h"
 
 enum wire_mode {

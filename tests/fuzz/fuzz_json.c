@@ -2,7 +2,7 @@
  * nothing that comes in breaks the reader. */
 #include "base/json.h"
 #include "fuzz.h"
-#include "net/walk.h"
+#include "base/walk.h"
 
 static bool is_string(struct str inside)
 {

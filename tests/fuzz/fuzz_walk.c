@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "fuzz.h"
-#include "net/walk.h"
+#include "base/walk.h"
 
 /* ---- the grammar, as plainly as it can be put ---- */
 

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "net/scan.h"
-#include "net/walk.h"
+#include "base/scan.h"
+#include "base/walk.h"
 #include "pieces.h"
 
 /* ---- grammar ---- */

@@ -3,8 +3,8 @@
  * compiled where they can be, so that a test can hold them against each
  * other. Nothing outside [p, end) is ever read. Header only: the callers'
  * loops are a few nanoseconds long. */
-#ifndef STOKE_NET_SCAN_H
-#define STOKE_NET_SCAN_H
+#ifndef STOKE_BASE_SCAN_H
+#define STOKE_BASE_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,10 +4,10 @@
  * places of a `paths`, in the order in which they end. It doesn't check that
  * strings are valid UTF-8, and allocates nothing (but for a member whose name
  * is written with escapes). */
-#ifndef STOKE_NET_WALK_H
-#define STOKE_NET_WALK_H
+#ifndef STOKE_BASE_WALK_H
+#define STOKE_BASE_WALK_H
 
-#include "net/paths.h"
+#include "base/paths.h"
 
 enum { WALK_MAX_DEPTH = 1000 }; /* as cJSON */
 
@@ -34,6 +34,12 @@ typedef int walk_cb(uint32_t tags, const struct walk_value *v, void *ud);
 /* 0; -1 when `text` isn't one JSON document (values in front of the trouble
  * were reported); or what the callback returned. */
 int walk(const struct paths *root, struct str text, walk_cb *cb, void *ud);
+
+/* The same for the first value in [p, end), which others may follow: the
+ * place behind it, or NULL. A number that ends at `end` may be cut. The
+ * callback has to return 0. */
+const char *walk_value(const struct paths *root, const char *p, const char *end,
+                       walk_cb *cb, void *ud);
 
 /* The closing quote of the string whose inside starts at p, or NULL when
  * none comes before `end` or what is between isn't valid. */

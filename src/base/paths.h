@@ -2,8 +2,8 @@
  * A path names members, and [] every element of an array:
  * "choices[].delta.content", "[].id". Each place carries bits that say what
  * its owner wants with it; adding a path twice adds the bits. */
-#ifndef STOKE_NET_PATHS_H
-#define STOKE_NET_PATHS_H
+#ifndef STOKE_BASE_PATHS_H
+#define STOKE_BASE_PATHS_H
 
 #include <stdint.h>
 

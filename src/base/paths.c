@@ -1,4 +1,4 @@
-#include "net/paths.h"
+#include "base/paths.h"
 
 #include "base/json.h"
 #include "base/mem.h"

@@ -1,8 +1,8 @@
-#include "net/walk.h"
+#include "base/walk.h"
 
 #include <stdlib.h>
 
-#include "net/scan.h"
+#include "base/scan.h"
 
 /* Two readers share the grammar: `value` and those that it calls follow the
  * paths and recurse no deeper than these; `skip` runs over everything else
@@ -336,6 +336,14 @@ int walk(const struct paths *root, struct str text, walk_cb *cb, void *ud)
   if (p == w.end || !(p = value(&w, p, root, 0)))
     return w.stopped ? w.stopped : -1;
   return blanks(p, w.end) == w.end ? 0 : -1;
+}
+
+const char *walk_value(const struct paths *root, const char *p, const char *end,
+                       walk_cb *cb, void *ud)
+{
+  struct walker w = {.end = end, .cb = cb, .ud = ud};
+  p = blanks(p, end);
+  return p < end ? value(&w, p, root, 0) : NULL;
 }
 
 /* {} and [], with any blanks inside. */
