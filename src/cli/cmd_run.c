@@ -64,8 +64,7 @@ static struct scenario *open_scenario(const struct run_options *o,
  * over in silence. */
 static void check_hooks(const struct scenario *s, struct err *e)
 {
-  static const enum hook later[] = {HOOK_SESSION, HOOK_ON_FIRST_TOKEN,
-                                    HOOK_ON_CHUNK};
+  static const enum hook later[] = {HOOK_ON_FIRST_TOKEN, HOOK_ON_CHUNK};
   for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
     if (scenario_has(s, later[i]))
       err_add(e, "%s: %s: not supported by this version", s->path,
@@ -151,13 +150,10 @@ static int complain(struct job *j, int status)
   return status;
 }
 
-/* The request that stands for all of them: number one, with random numbers
- * that no measured request has. A script that fails here says so itself, and
- * gets its chance in the run. */
+/* A script that fails here says so itself, and gets its chance in the run. */
 static bool make_sample(struct job *j)
 {
-  struct vm_item item = {.id = 1, .phase = PHASE_WARMUP};
-  return vm_request(j->result.vm, &item, &j->sample) == VM_OK;
+  return vm_sample(j->result.vm, &j->sample) == VM_OK;
 }
 
 static int try_first(struct job *j)

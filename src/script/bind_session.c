@@ -27,10 +27,11 @@ enum { ENV_BOX = 1, ENV_RNG, ENV_RESULTS };
 
 void session_push(lua_State *L, struct session *s)
 {
+  struct session_box *box;
   lua_createtable(L, 3, 0);
-  s->box = lua_newuserdata(L, sizeof *s->box);
-  s->box->session = s;
-  s->box->is_branch = s->branch > 0;
+  box = lua_newuserdata(L, sizeof *box);
+  box->session = s;
+  box->is_branch = s->branch > 0;
   luaL_getmetatable(L, SESSION_MT);
   lua_setmetatable(L, -2);
   lua_pushvalue(L, -1);
@@ -39,6 +40,7 @@ void session_push(lua_State *L, struct session *s)
   lua_rawseti(L, -3, ENV_RNG);
   lua_insert(L, -2);
   s->env_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  s->box = box; /* only now is it safe from the collector */
 }
 
 static void push_env(lua_State *L, const struct session *s, int slot)
@@ -69,7 +71,8 @@ static struct session *check_session(lua_State *L)
   return box->session;
 }
 
-/* For calls that yield: only the coroutine that is the session may. */
+/* For calls that wait: only the coroutine that is the session may, and only
+ * where it can yield. */
 static struct session *check_running(lua_State *L, const char *call)
 {
   struct session *s = check_session(L);
@@ -79,6 +82,11 @@ static struct session *check_running(lua_State *L, const char *call)
                s->open_branches ? " (a branch has its own s: take it as the "
                                   "function's argument)"
                                 : "");
+  if (!lua_isyieldable(L))
+    luaL_error(L,
+               "s:%s waits, and cannot do so in a function that a C function "
+               "calls (string.gsub, table.sort)",
+               call);
   return s;
 }
 
@@ -100,33 +108,35 @@ static uint64_t check_seconds(lua_State *L, int i)
 
 /* ---- calls that wait ---- */
 
+static int wait(lua_State *L, struct session *s, enum waiting for_what)
+{
+  s->waiting = for_what;
+  return lua_yield(L, for_what == WAIT_BRANCHES);
+}
+
 static int request_l(lua_State *L)
 {
   struct session *s = check_running(L, "request");
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
-  request_reset(&s->pool->request);
   vm_guard(vm_of(L));
   request_table_read(L, "s:request", &s->pool->request);
   vm_unguard(vm_of(L));
-  session_send(s);
-  return lua_yield(L, 0);
+  return wait(L, s, WAIT_EXCHANGE);
 }
 
 static int sleep_l(lua_State *L)
 {
   struct session *s = check_running(L, "sleep");
-  session_wait(s, check_seconds(L, 2));
-  return lua_yield(L, 0);
+  s->wait_ns = check_seconds(L, 2);
+  return wait(L, s, WAIT_ALARM);
 }
 
 static int think_l(lua_State *L)
 {
   struct session *s = check_running(L, "think");
-  uint64_t ns = check_seconds(L, 2);
-  s->root->think_ns += ns;
-  session_wait(s, ns);
-  return lua_yield(L, 0);
+  s->wait_ns = check_seconds(L, 2);
+  return wait(L, s, WAIT_THINK);
 }
 
 static int parallel_l(lua_State *L)
@@ -143,18 +153,26 @@ static int parallel_l(lua_State *L)
                         (int)i, luaL_typename(L, -1));
     lua_pop(L, 1);
   }
-  lua_rawgeti(L, LUA_REGISTRYINDEX, s->env_ref);
-  lua_createtable(L, (int)n, 0);
-  lua_pushvalue(L, -1);
-  lua_rawseti(L, 3, ENV_RESULTS);
-  if (n == 0)
+  if (n == 0) {
+    lua_newtable(L);
     return 1;
-  for (size_t i = 1; i <= n; i++) {
-    lua_rawgeti(L, 2, (int)i);
+  }
+  return wait(L, s, WAIT_BRANCHES);
+}
+
+void session_open_branches(lua_State *L, struct session *s)
+{
+  int list, n;
+  lua_xmove(s->co, L, 1);
+  list = lua_gettop(L);
+  n = (int)lua_objlen(L, list);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, s->env_ref);
+  lua_createtable(L, n, 0);
+  lua_rawseti(L, -2, ENV_RESULTS);
+  for (int i = 1; i <= n; i++) {
+    lua_rawgeti(L, list, i);
     session_branch(s, L, (uint32_t)i);
   }
-  s->waiting = WAIT_BRANCHES;
-  return lua_yield(L, 0);
 }
 
 static int fail_l(lua_State *L)
@@ -162,8 +180,11 @@ static int fail_l(lua_State *L)
   struct session *s = check_running(L, "fail");
   struct str reason;
   reason.p = luaL_optlstring(L, 2, "the scenario failed it", &reason.len);
-  session_fail(s, reason);
-  return lua_yield(L, 0);
+  vm_guard(vm_of(L));
+  buf_reset(&s->pool->reason);
+  buf_addstr(&s->pool->reason, reason);
+  vm_unguard(vm_of(L));
+  return wait(L, s, WAIT_FAIL);
 }
 
 /* ---- calls that don't ---- */

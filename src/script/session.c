@@ -16,8 +16,14 @@
 /* A session's requests are numbered within it: unique over the run, and the
  * same on any number of threads. */
 #define TURN_BITS 16
+#define TURNS_MAX ((1u << TURN_BITS) - 1)
+/* Coroutines resumed in one turn of the loop: sessions that never wait must
+ * not keep it from sockets, clocks and the order to stop. */
+#define RESUMES 512
 
 static void work_off(struct session_pool *p);
+static void on_more(struct alarm *a, void *ud);
+static void on_turn_done(struct exchange *x, void *ud);
 
 struct session_pool *session_pool_new(const struct session_config *c)
 {
@@ -34,6 +40,7 @@ void session_pool_free(struct session_pool *p)
   struct list *node;
   if (!p)
     return;
+  alarm_stop(&p->more);
   while ((node = list_pop(&p->idle)) || (node = list_pop(&p->live))) {
     struct session *s = LIST_ENTRY(node, struct session, node);
     buf_free(&s->reason);
@@ -356,10 +363,26 @@ static bool hand_over(int (*fn)(lua_State *L), struct handover *h)
   return false;
 }
 
+/* A session may end as Lua functions fail: return nil, "why". */
+static const char *returned_failure(struct session *s)
+{
+  lua_State *co = s->co;
+  bool failed = lua_gettop(co) > 1 && !lua_toboolean(co, 1) &&
+                lua_type(co, 2) == LUA_TSTRING;
+  return failed ? lua_tostring(co, 2) : NULL;
+}
+
 static void finished(struct session *s)
 {
   struct session *parent = s->parent;
   struct handover h = {.to = parent, .from = s};
+  const char *why = parent ? NULL : returned_failure(s);
+  if (why) {
+    char *kept = mem_strdup(why);
+    kill_tree(s, SESSION_FAILED, kept);
+    mem_free(kept);
+    return;
+  }
   if (!parent) {
     bury(s);
     return;
@@ -372,6 +395,61 @@ static void finished(struct session *s)
     make_ready(parent, 1);
 }
 
+/* ---- session scenarios: requests ---- */
+
+/* NULL, or why this session may send nothing more. */
+static const char *refusal(struct session *s)
+{
+  struct session_pool *p = s->pool;
+  if (p->cancelled)
+    return p->why;
+  if (p->config.max_requests && p->requests >= p->config.max_requests) {
+    p->config.exhausted(p->config.ud);
+    return "the limit of requests was reached";
+  }
+  return s->root->turns >= TURNS_MAX ? "a session has 65535 requests at most"
+                                     : NULL;
+}
+
+static struct exchange_plan plan_request(struct session *s)
+{
+  struct session *root = s->root;
+  uint32_t turn = ++root->turns;
+  return (struct exchange_plan){
+      .id = (s->item.id << TURN_BITS) + turn,
+      .session = s->item.id,
+      .turn = turn,
+      .branch = s->branch,
+      .phase = s->item.phase,
+      .stage = s->item.stage,
+      /* The first one was due when the session was; the others are when the
+       * script gets to them. */
+      .due_ns = turn == 1 ? s->item.due_ns : clock_ns(),
+      .capped = turn == 1 && s->item.capped,
+  };
+}
+
+/* What the script described is in the pool's request; it changes places with
+ * the empty one of an exchange. */
+static void send_request(struct session *s)
+{
+  struct session_pool *p = s->pool;
+  const char *why = refusal(s);
+  struct exchange_plan plan;
+  struct request swapped;
+  if (why) {
+    kill_tree(s->root, SESSION_CUT, why);
+    return;
+  }
+  p->requests++;
+  plan = plan_request(s);
+  s->exchange = exchange_take(p->config.exchanges);
+  swapped = *exchange_slot(s->exchange);
+  *exchange_slot(s->exchange) = p->request;
+  p->request = swapped;
+  exchange_start(s->exchange, &plan, on_first_token, on_turn_done, s);
+}
+
 static void on_alarm(struct alarm *a, void *ud)
 {
   struct session *s = ud;
@@ -380,20 +458,38 @@ static void on_alarm(struct alarm *a, void *ud)
   work_off(s->pool);
 }
 
+static int open_branches(lua_State *L)
+{
+  session_open_branches(L, vm_ud(L));
+  return 0;
+}
+
+/* The functions of a parallel call lie on top of the coroutine. */
+static void start_branches(struct session *s)
+{
+  struct vm *vm = s->pool->config.vm;
+  if (vm_call(vm, HOOK_SESSION, open_branches, s) != VM_OK)
+    kill_tree(s->root, SESSION_FAILED, vm_error(vm));
+}
+
+/* What a coroutine asked for is done after it has yielded, never before: a
+ * yield may fail (from within string.gsub, say), and then nothing has
+ * happened. */
 static void yielded(struct session *s)
 {
   static const char own[] =
       "the session yielded by itself: coroutine.yield has nobody to yield to";
   struct session *root = s->root;
   switch (s->waiting) {
-  case WAIT_EXCHANGE:
-  case WAIT_BRANCHES: break;
+  case WAIT_EXCHANGE: send_request(s); break;
+  case WAIT_BRANCHES: start_branches(s); break;
+  case WAIT_THINK: root->think_ns += s->wait_ns; /* fall through */
   case WAIT_ALARM:
     alarm_set(&s->alarm, s->pool->config.loop, s->wait_ns, on_alarm, s);
     break;
-  case WAIT_END: {
-    char *why = mem_strdup(buf_cstr(&root->reason));
-    kill_tree(root, root->end, why);
+  case WAIT_FAIL: {
+    char *why = mem_strdup(buf_cstr(&s->pool->reason));
+    kill_tree(root, SESSION_FAILED, why);
     mem_free(why);
     break;
   }
@@ -421,13 +517,21 @@ static void resume(struct session *s)
  * others ready, and the stack must not grow with that. */
 static void work_off(struct session_pool *p)
 {
-  struct list *node;
+  struct list *node = NULL;
   if (p->draining)
     return;
   p->draining = true;
-  while ((node = list_pop(&p->ready)))
+  for (int n = 0; n < RESUMES && (node = list_pop(&p->ready)); n++)
     resume(LIST_ENTRY(node, struct session, ready));
   p->draining = false;
+  if (node)
+    alarm_set(&p->more, p->config.loop, 0, on_more, p);
+}
+
+static void on_more(struct alarm *a, void *ud)
+{
+  (void)a;
+  work_off(ud);
 }
 
 static void on_turn_done(struct exchange *x, void *ud)
@@ -492,78 +596,6 @@ void session_branch(struct session *s, lua_State *L, uint32_t index)
   rng_init(b->rng, seed, RNG_BRANCH, index);
   lua_xmove(L, b->co, 2);
   make_ready(b, 1);
-}
-
-/* ---- what a session does ---- */
-
-static void cut(struct session *s, const char *why)
-{
-  struct session *root = s->root;
-  root->end = SESSION_CUT;
-  buf_reset(&root->reason);
-  buf_adds(&root->reason, why);
-  s->waiting = WAIT_END;
-}
-
-static bool may_send(struct session *s)
-{
-  struct session_pool *p = s->pool;
-  if (p->cancelled) {
-    cut(s, p->why);
-    return false;
-  }
-  if (p->config.max_requests && p->requests >= p->config.max_requests) {
-    cut(s, "the limit of requests was reached");
-    p->config.exhausted(p->config.ud);
-    return false;
-  }
-  return true;
-}
-
-bool session_send(struct session *s)
-{
-  struct session_pool *p = s->pool;
-  struct session *root = s->root;
-  struct exchange *x;
-  struct request swapped;
-  struct exchange_plan plan = {
-      .session = s->item.id,
-      .branch = s->branch,
-      .phase = s->item.phase,
-      .stage = s->item.stage,
-  };
-  if (!may_send(s))
-    return false;
-  p->requests++;
-  plan.turn = ++root->turns;
-  plan.id = (s->item.id << TURN_BITS) + plan.turn;
-  /* The first one was due when the session was; the others are when the
-   * script gets to them. */
-  plan.due_ns = plan.turn == 1 ? s->item.due_ns : clock_ns();
-  plan.capped = plan.turn == 1 && s->item.capped;
-  x = exchange_take(p->config.exchanges);
-  swapped = *exchange_slot(x);
-  *exchange_slot(x) = p->request;
-  p->request = swapped;
-  s->exchange = x;
-  s->waiting = WAIT_EXCHANGE;
-  exchange_start(x, &plan, on_first_token, on_turn_done, s);
-  return true;
-}
-
-void session_wait(struct session *s, uint64_t ns)
-{
-  s->wait_ns = ns;
-  s->waiting = WAIT_ALARM;
-}
-
-void session_fail(struct session *s, struct str reason)
-{
-  struct session *root = s->root;
-  root->end = SESSION_FAILED;
-  buf_reset(&root->reason);
-  buf_addstr(&root->reason, reason);
-  s->waiting = WAIT_END;
 }
 
 void session_start(struct session_pool *p, const struct session_item *item)

@@ -10,13 +10,15 @@
 
 struct lua_State;
 
-/* What a coroutine waits for. Set by the binding right before it yields. */
+/* What a coroutine waits for. A binding sets it right before it yields, with
+ * what belongs to it; session.c does it when the yield has succeeded. */
 enum waiting {
   WAIT_NOTHING,  /* it runs, or has not begun */
-  WAIT_EXCHANGE, /* s:request, s:http */
-  WAIT_ALARM,    /* s:sleep, s:think */
-  WAIT_BRANCHES, /* s:parallel */
-  WAIT_END,      /* never: the session is to be ended */
+  WAIT_EXCHANGE, /* s:request: pool->request */
+  WAIT_ALARM,    /* s:sleep: wait_ns */
+  WAIT_THINK,    /* s:think: wait_ns */
+  WAIT_BRANCHES, /* s:parallel: the list of functions is what it yields */
+  WAIT_FAIL,     /* never comes back: pool->reason */
 };
 
 /* What Lua holds: the session may be gone before its last reference. */
@@ -45,7 +47,7 @@ struct session {
   enum waiting waiting;
   struct exchange *exchange; /* in flight */
   struct alarm alarm;
-  uint64_t wait_ns;       /* of WAIT_ALARM */
+  uint64_t wait_ns;
   uint32_t open_branches; /* not ended yet */
   uint32_t index;         /* of this branch in its parallel call */
   bool dead;              /* not to be resumed any more */
@@ -62,7 +64,8 @@ struct session_pool {
   struct session_config config;
   struct list idle, live, ready;
   bool draining;          /* `ready` is being worked off */
-  struct buf reason;      /* of a verdict, reused */
+  struct alarm more;      /* `ready` was not worked off to its end */
+  struct buf reason;      /* of a verdict or a failure, reused */
   struct request request; /* what a script describes, before it has a slot */
   uint64_t requests;      /* started, of max_requests */
   bool stopped;           /* the run was asked to stop */
@@ -70,25 +73,18 @@ struct session_pool {
   const char *why;        /* it was */
 };
 
-/* ---- for bind_session.c; all are called from the session's coroutine ---- */
-
-/* Send pool->request. False when the session must end instead (the caller
- * yields all the same). */
-bool session_send(struct session *s);
-/* Wait so long; the caller yields. */
-void session_wait(struct session *s, uint64_t ns);
-/* A branch that runs the function on top of `L` (popped), as number `index`
- * of the parallel call that is being made; it begins when the caller has
- * yielded with WAIT_BRANCHES. [-1, +0, m] */
+/* A branch of s that runs the function on top of `L` (popped), as number
+ * `index` of the parallel call that it waits for. [-1, +0, m] */
 void session_branch(struct session *s, struct lua_State *L, uint32_t index);
-/* End the whole session as failed; the caller yields. */
-void session_fail(struct session *s, struct str reason);
 
 /* ---- bind_session.c ---- */
 
 /* The `s` of a session, on top of L; sets s->box, s->rng (not seeded) and
  * s->env_ref. [-0, +1, m] */
 void session_push(struct lua_State *L, struct session *s);
+/* Begin the branches of the list of functions that s has yielded.
+ * [-0, +0, m] */
+void session_open_branches(struct lua_State *L, struct session *s);
 /* Keep the value on top of L as the result of branch `index` of s. [-1, +0, m]
  */
 void session_keep_result(struct lua_State *L, struct session *s,

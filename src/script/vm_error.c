@@ -112,6 +112,10 @@ int vm_hook_error(lua_State *L, const char *fmt, ...)
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  lua_pushfstring(L, "%s: %s", vm_place(vm_of(L)), text);
+  luaL_where(L, 1);
+  if (*lua_tostring(L, -1))
+    lua_pushfstring(L, "%s%s", lua_tostring(L, -1), text);
+  else
+    lua_pushfstring(L, "%s: %s", vm_place(vm_of(L)), text);
   return lua_error(L);
 }

@@ -68,6 +68,27 @@ enum vm_result vm_request(struct vm *vm, const struct vm_item *item,
   return result == VM_OK && c.end ? VM_END : result;
 }
 
+static int build_sample(lua_State *L)
+{
+  lua_newtable(L);
+  lua_pushliteral(L, "Hello.");
+  lua_setfield(L, -2, "prompt");
+  lua_pushinteger(L, 8);
+  lua_setfield(L, -2, "max_tokens");
+  vm_guard(vm_of(L));
+  request_table_read(L, "sample", vm_ud(L));
+  vm_unguard(vm_of(L));
+  return 0;
+}
+
+enum vm_result vm_sample(struct vm *vm, struct request *out)
+{
+  const struct vm_item item = {.id = 1, .phase = PHASE_WARMUP};
+  return scenario_has(vm->scenario, HOOK_REQUEST)
+             ? vm_request(vm, &item, out)
+             : vm_call(vm, HOOK_SESSION, build_sample, out);
+}
+
 /* ---- on_response ---- */
 
 struct response_call {

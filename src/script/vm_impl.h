@@ -114,7 +114,8 @@ void vm_keep_traceback(struct vm *vm, const char *text);
 void vm_report_error(struct vm *vm);
 const char *vm_place(const struct vm *vm); /* "my.lua:12" */
 const char *vm_doing(const struct vm *vm); /* "request", "loading" */
-/* Raise an error that points at the running hook's definition. */
+/* Raise an error that points at the line that called us or, when C did, at
+ * the running hook's definition. */
 int vm_hook_error(lua_State *L, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Ask for the end of the run; the first reason stays. */
