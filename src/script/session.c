@@ -403,10 +403,8 @@ static const char *refusal(struct session *s)
   struct session_pool *p = s->pool;
   if (p->cancelled)
     return p->why;
-  if (p->config.max_requests && p->requests >= p->config.max_requests) {
-    p->config.exhausted(p->config.ud);
+  if (p->config.max_requests && p->requests >= p->config.max_requests)
     return "the limit of requests was reached";
-  }
   return s->root->turns >= TURNS_MAX ? "a session has 65535 requests at most"
                                      : NULL;
 }
@@ -441,7 +439,9 @@ static void send_request(struct session *s)
     kill_tree(s->root, SESSION_CUT, why);
     return;
   }
-  p->requests++;
+  /* With the last one, so that no session begins that cannot send any. */
+  if (++p->requests == p->config.max_requests)
+    p->config.exhausted(p->config.ud);
   plan = plan_request(s);
   s->exchange = exchange_take(p->config.exchanges);
   swapped = *exchange_slot(s->exchange);

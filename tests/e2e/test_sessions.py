@@ -38,7 +38,7 @@ def test_turns_follow_each_other(script):
     for i = 1, 3 do
       local r = s:request { prompt = s.id .. "/" .. i }
       assert(r.ok and r.text == "one two" and r.tokens == 2, r.error)
-    end""", "-n", 4, "-c", 2)
+    end""", "--num-sessions", 4, "-c", 2)
     assert r.outcomes == {"ok": 12}
     sent = [q.json["messages"][0]["content"] for q in r.server.requests]
     assert sorted(sent) == [f"{s}/{i}" for s in range(1, 5)
@@ -56,7 +56,8 @@ def test_slots_hold_sessions_not_requests(script):
     r = script("""
     s:parallel {
       function(b) b:request { prompt = "a" } end,
-      function(b) b:request { prompt = "b" } end }""", "-n", 3, "-c", 1)
+      function(b) b:request { prompt = "b" } end }""",
+               "--num-sessions", 3, "-c", 1)
     assert r.outcomes == {"ok": 6}
     for session in (1, 2, 3):
         assert {q["branch"] for q in by_turn(r, session)} == {1, 2}
@@ -80,7 +81,7 @@ def test_branches_are_on_the_wire_together(script, stoke, raw_server):
       calls[i] = function(b) return b:request { prompt = "n" .. i }.text end
     end
     local t = s:parallel(calls)
-    assert(table.concat(t) == "xxxxx")""", "-n", 1, url=server.url)
+    assert(table.concat(t) == "xxxxx")""", "--num-sessions", 1, url=server.url)
     assert r.outcomes == {"ok": 5} and server.peak == 5
 
 
@@ -90,7 +91,7 @@ def test_failed_requests_do_not_raise(script, raw_server):
     r = script("""
     local r = s:request { prompt = "x" }
     if r.ok or r.status ~= 503 or r.error ~= "busy" then error(r.error) end
-    return s:fail(r.outcome)""", "-n", 3, url=server.url, code=1)
+    return s:fail(r.outcome)""", "--num-sessions", 3, url=server.url, code=1)
     assert r.outcomes == {"http_5xx": 3}
     assert "script error" not in r.err
 
@@ -101,7 +102,7 @@ def test_think_and_sleep_pass_time(script):
     s:think(0.2)
     s:request { prompt = "b" }
     s:sleep("100ms")
-    s:request { prompt = "c" }""", "-n", 2, "-c", 2)
+    s:request { prompt = "c" }""", "--num-sessions", 2, "-c", 2)
     for session in (1, 2):
         a, b, c = by_turn(r, session)
         assert b["due_s"] - a["done_s"] >= 0.199
@@ -114,8 +115,8 @@ def test_what_a_session_knows(script):
     assert(s.turn == 0 and s.branch == 0 and s:now() >= 0)
     s:request { prompt = s.params.word .. s.id .. ":" .. s.rng:int(1, 1e6) }
     assert(s.turn == 1)
-    """, "-n", 3, "-c", 1, "-P", "word=hey", "--seed", 4, "--", "--tail",
-               hooks="""
+    """, "--num-sessions", 3, "-c", 1, "-P", "word=hey", "--seed", 4, "--",
+               "--tail", hooks="""
     params = { word = { default = "none" } },
     setup = function() return { word = "set up" } end,
     """)
@@ -133,7 +134,8 @@ def test_threads_change_nothing(script):
         end
         s:parallel { function(b)
           b:request { prompt = "b" .. b.rng:int(1, 1e6) }
-        end }""", "-n", 6, "-c", 3, "--seed", 9, "--threads", threads)
+        end }""", "--num-sessions", 6, "-c", 3,
+                   "--seed", 9, "--threads", threads)
         seen.append(sorted(q.json["messages"][0]["content"]
                            for q in r.server.requests))
         r.server.requests.clear()
@@ -148,14 +150,14 @@ def test_an_error_fails_its_session_with_its_place(script):
         b:request { prompt = "b" }
         error("what now")
       end, function(b) b:sleep(20) end }
-    end""", "-n", 3, "-c", 1)
+    end""", "--num-sessions", 3, "-c", 1)
     assert r.outcomes == {"ok": 4}
     assert "case.lua:7: what now" in r.err and "traceback" in r.err
     assert r.seconds < 15
 
 
 def test_errors_past_the_limit_stop_the_run(script):
-    r = script("error('always')", "-n", 100000, "-c", 4, code=1)
+    r = script("error('always')", "--num-sessions", 100000, "-c", 4, code=1)
     assert not r.server.requests
     assert "script" in r.stoke["stop_reason"]
 
@@ -168,8 +170,8 @@ def test_stop_ends_the_run(script):
 
 
 def test_log_is_whole_lines(script):
-    r = script("""s:log("at", s.id, nil, true)""", "-n", 3, "-c", 3,
-               "--threads", 2, code=None)
+    r = script("""s:log("at", s.id, nil, true)""", "--num-sessions", 3,
+               "-c", 3, "--threads", 2, code=None)
     lines = [q for q in r.err.splitlines() if q.startswith("session ")]
     assert sorted(lines) == [f"session {i}: at\t{i}\tnil\ttrue"
                              for i in (1, 2, 3)]
@@ -179,7 +181,8 @@ def test_b161_started_sessions_run_to_their_end(script):
     """Three conversations of four turns in two slots are twelve requests."""
     r = script("""
     s:plan(4)
-    for i = 1, 4 do s:request { prompt = i .. "" } end""", "-n", 3, "-c", 2)
+    for i = 1, 4 do s:request { prompt = i .. "" } end""",
+               "--num-sessions", 3, "-c", 2)
     assert len(r.server.requests) == 12 and r.outcomes == {"ok": 12}
 
 
@@ -200,8 +203,16 @@ def test_cancel_after(script, raw_server, how, tokens):
     r = script(f"""
     local r = s:request {{ prompt = "x", cancel_after = {{ {how} }} }}
     assert(not r.ok and r.outcome == "cancelled", r.outcome)
-    assert(r.text:find("^0 1 2 "), r.text)""", "-n", 2, "-c", 2,
+    assert(r.text:find("^0 1 2 "), r.text)""", "--num-sessions", 2, "-c", 2,
                url=server.url, code=1)
     assert r.outcomes == {"cancelled": 2}
     for q in r.requests:
-        assert q["chunks"] == tokens or tokens is None and 3 <= q["chunks"] < 49
+        assert q["chunks"] == (tokens or q["chunks"]) and 3 <= q["chunks"] < 49
+
+
+def test_b167_a_limit_of_requests_bounds_sessions(script):
+    r = script("for i = 1, 3 do s:request { prompt = 'x' } end",
+               "-n", 6, "-c", 1, "--num-sessions", 50)
+    assert r.outcomes == {"ok": 6}
+    assert {q["session"] for q in r.requests} == {1, 2}
+    assert len(r.server.requests) == 6
