@@ -144,38 +144,59 @@ static size_t utf8_length(const unsigned char *p, size_t len)
   return 0;
 }
 
-static void escape_ascii(struct buf *out, unsigned char c)
+/* The escape of a byte below 0x80; returns its length, at most 6. */
+static size_t escape_of(unsigned char c, char to[6])
 {
   static const char short_names[] = "btn\0fr"; /* 8, 9, 10, (11), 12, 13 */
   static const char hex[] = "0123456789abcdef";
-  char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-  size_t n = 6;
+  memcpy(to, "\\u00", 4);
   if (c == '"' || c == '\\')
-    text[1] = (char)c, n = 2;
+    to[1] = (char)c;
   else if (c >= 8 && c <= 13 && c != 11)
-    text[1] = short_names[c - 8], n = 2;
-  buf_add(out, text, n);
+    to[1] = short_names[c - 8];
+  else {
+    to[4] = hex[c >> 4];
+    to[5] = hex[c & 15];
+    return 6;
+  }
+  return 2;
 }
 
 /* How many bytes at p need no second look: printable ASCII but quote and
- * backslash. Eight at a time; in the last eight the loop finds the place. */
+ * backslash. Eight at a time. */
 static size_t plain_run(const unsigned char *p, size_t len)
 {
   const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
   size_t i = 0;
   for (; i + 8 <= len; i += 8) {
-    uint64_t x, quote, back;
+    uint64_t x, quote, back, marks;
     memcpy(&x, p + i, 8);
     quote = x ^ ones * '"';
     back = x ^ ones * '\\';
-    /* A byte below n borrows from its high bit when n is taken away. A false
-     * alarm from a neighbour's borrow only ends the run early. */
-    if ((x | (x - ones * 0x20) | (quote - ones) | (back - ones)) & high)
-      break;
+    /* A byte below n borrows from its high bit when n is taken away. That may
+     * mark its upper neighbours too, but never a lower one. */
+    marks = (x | (x - ones * 0x20) | (quote - ones) | (back - ones)) & high;
+    if (!marks)
+      continue;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return i + (size_t)__builtin_ctzll(marks) / 8;
+#else
+    break;
+#endif
   }
   while (i < len && p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
     i++;
   return i;
+}
+
+static void add_both(struct buf *out, struct str a, struct str b)
+{
+  char *to = buf_reserve(out, a.len + b.len);
+  if (!to)
+    return;
+  memcpy(to, a.p, a.len);
+  memcpy(to + a.len, b.p, b.len);
+  out->len += a.len + b.len;
 }
 
 size_t json_escape(struct buf *out, struct str s)
@@ -185,24 +206,23 @@ size_t json_escape(struct buf *out, struct str s)
   if (s.len == 0)
     return 0;
   while (i < s.len) {
-    unsigned char c;
-    size_t n = plain_run(p + i, s.len - i);
-    i += n;
-    if (n)
-      continue;
-    c = p[i];
-    n = c < 0x80 ? 0 : utf8_length(p + i, s.len - i);
-    if (n) {
+    char text[6];
+    struct str escape = {text, 0};
+    size_t n;
+    i += plain_run(p + i, s.len - i);
+    while (i < s.len && p[i] >= 0x80 && (n = utf8_length(p + i, s.len - i)))
       i += n;
+    if (i == s.len)
+      break;
+    if (p[i] >= 0x80) {
+      escape = STR("\xef\xbf\xbd");
+      replaced++;
+    } else if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\') {
+      escape.len = escape_of(p[i], text);
+    } else {
       continue;
     }
-    buf_add(out, p + plain, i - plain);
-    if (c < 0x80) {
-      escape_ascii(out, c);
-    } else {
-      buf_adds(out, "\xef\xbf\xbd");
-      replaced++;
-    }
+    add_both(out, (struct str){s.p + plain, i - plain}, escape);
     plain = ++i;
   }
   buf_add(out, p + plain, i - plain);

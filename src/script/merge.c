@@ -7,13 +7,19 @@ static struct str skip_blanks(struct str s)
   return s;
 }
 
-/* Bytes of the string at s, quotes included. */
+/* Bytes of the string at s, quotes included. A quote ends it unless an odd
+ * number of backslashes stands before it. */
 static size_t string_length(struct str s)
 {
-  size_t i = 1;
-  while (i < s.len && s.p[i] != '"')
-    i += s.p[i] == '\\' ? 2 : 1;
-  return i < s.len ? i + 1 : s.len;
+  const char *end = s.p + s.len, *p = s.p + 1, *back;
+  while (p < end && (p = memchr(p, '"', (size_t)(end - p)))) {
+    for (back = p; back[-1] == '\\'; back--)
+      continue;
+    p++;
+    if ((p - back) % 2)
+      return (size_t)(p - s.p);
+  }
+  return s.len;
 }
 
 /* Bytes of the value at s. */

@@ -44,7 +44,7 @@ struct scenario_options {
   const char *const *args; /* what stood after "--" */
   size_t n_args;
   uint64_t seed;
-  size_t memory; /* cap of a VM's heap; 0: 512 MiB */
+  size_t memory; /* what a VM may keep alive; 0: 512 MiB */
   bool unsafe;   /* --unsafe: the full libraries */
 };
 

@@ -6,10 +6,13 @@
  *
  * Time in Lua is measured, and a call that does not return is ended by the
  * watchdog: first with an error at its next bytecode, then, where there is
- * none (compiled loops, pattern matching), by leaving the state behind. Such
- * a VM is dead: every later call fails at once. See watchdog.h.
+ * none (compiled loops, pattern matching), by leaving the state behind. Memory
+ * past the cap is an error in the script; twice the cap at once leaves the
+ * state behind as well. Such a VM is dead: every later call fails. What it
+ * held is never freed.
  *
- * A VM is used by one thread at a time. Instants are taken by the caller
+ * A VM is used by one thread at a time, whose stack must have 8 MB (see
+ * recursion.h) and which must not block the watchdog's signal. Instants are taken by the caller
  * before it gets here: no hook moves its own event's time. */
 #ifndef STOKE_SCRIPT_VM_H
 #define STOKE_SCRIPT_VM_H
@@ -90,7 +93,8 @@ enum vm_result vm_summary(struct vm *vm, struct str results, struct buf *custom,
 const char *vm_error(const struct vm *vm);
 /* The script asked for the end of the run (os.exit, stoke.stop); NULL: no. */
 const char *vm_stop_reason(const struct vm *vm);
-/* A hook had to be left behind; the run must end. */
+/* A hook had to be left behind (it did not return, or wanted far more memory
+ * than there is); the run must end. */
 bool vm_dead(const struct vm *vm);
 
 /* ---- time and memory ---- */
@@ -128,9 +132,9 @@ enum vm_result vm_call(struct vm *vm, enum hook hook,
 void *vm_ud(struct lua_State *L);
 /* Push the hook's function; inside vm_call only. */
 void vm_push_hook(struct vm *vm, enum hook hook);
-/* lua_resume with the same protection, for session.c and control.c. Returns LUA_YIELD, 0 or
- * an error's code; an error has been counted. Draws of math.random come from
- * `rng` meanwhile. */
+/* lua_resume with the same protection, for session.c and control.c. Returns
+ * LUA_YIELD, 0 or an error's code; an error has been counted. Draws of
+ * math.random come from `rng` meanwhile. */
 int vm_resume(struct vm *vm, enum hook hook, struct lua_State *co, int nargs,
               struct rng *rng);
 /* A bracket around several calls, so that the clock is read twice for all of

@@ -1,5 +1,5 @@
 -- What would exhaust a process that doesn't look after itself. Runs as a
--- scenario's main chunk in a real VM with a cap of 64 MiB.
+-- scenario's main chunk in a real VM with a cap of 32 MiB.
 
 local function fails(what, f, ...)
   local ok, err = pcall(f, ...)

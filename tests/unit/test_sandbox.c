@@ -66,7 +66,7 @@ static void ways_out_of_the_box(void **state)
 static void bombs_go_off_inside(void **state)
 {
   (void)state;
-  assert_runs("box_bombs.lua", (size_t)64 << 20, false);
+  assert_runs("box_bombs.lua", (size_t)32 << 20, false);
 }
 
 static void unsafe_opens_everything(void **state)
