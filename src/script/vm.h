@@ -12,8 +12,9 @@
  * held is never freed.
  *
  * A VM is used by one thread at a time, whose stack must have 8 MB (see
- * recursion.h) and which must not block the watchdog's signal. Instants are taken by the caller
- * before it gets here: no hook moves its own event's time. */
+ * recursion.h) and which must not block the watchdog's signal. Instants are
+ * taken by the caller before it gets here: no hook moves its own event's time.
+ */
 #ifndef STOKE_SCRIPT_VM_H
 #define STOKE_SCRIPT_VM_H
 
