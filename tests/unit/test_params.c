@@ -11,15 +11,18 @@
 static struct scenario *open_with(const char *declared, const char *set,
                                   struct err *e)
 {
-  char text[1024], settings[256], *save = NULL;
+  char text[1024], settings[256];
   const char *params[8];
   struct scenario_options o = {.params = params};
   snprintf(text, sizeof text, "return { request = print, params = { %s } }",
            declared);
   snprintf(settings, sizeof settings, "%s", set);
-  for (char *p = strtok_r(settings, ";", &save); p;
-       p = strtok_r(NULL, ";", &save))
+  for (char *p = settings, *end; *p; p = end) {
     params[o.n_params++] = p;
+    end = p + strcspn(p, ";");
+    if (*end)
+      *end++ = '\0';
+  }
   o.name = box_write("test.lua", text);
   return scenario_open(&o, e);
 }
