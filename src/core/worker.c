@@ -688,6 +688,19 @@ static void *worker_main(void *arg)
   return NULL;
 }
 
+/* Lua may need 8 MB of stack (script/recursion.h), whatever `ulimit -s` says;
+ * it is not touched before it is used. */
+static int start_thread(struct worker *w)
+{
+  pthread_attr_t attr;
+  int status;
+  pthread_attr_init(&attr);
+  pthread_attr_setstacksize(&attr, 16 << 20);
+  status = pthread_create(&w->thread, &attr, worker_main, w);
+  pthread_attr_destroy(&attr);
+  return status;
+}
+
 struct worker *worker_start(const struct worker_setup *s)
 {
   struct worker *w = mem_new(struct worker);
@@ -700,7 +713,7 @@ struct worker *worker_start(const struct worker_setup *s)
     return w;
   }
   w->loop = ev_loop_new(EVFLAG_AUTO);
-  if (!w->loop || pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+  if (!w->loop || start_thread(w) != 0) {
     w->failed = true;
     tell(w, WORKER_FAILED, "could not start a thread\n");
   }
