@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "cli/cmd_mock.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_tokenize.h"
 #include "cli/version.h"
 
 struct command {
@@ -17,6 +18,7 @@ struct command {
 static const struct command commands[] = {
     {"run", cmd_run, "put load on a server and measure it"},
     {"mock", cmd_mock, "be a server to try things on, with known answers"},
+    {"tokenize", cmd_tokenize, "show how a model's tokenizer cuts a text"},
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 

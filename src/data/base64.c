@@ -1,0 +1,34 @@
+#include "data/base64.h"
+
+#include <stdint.h>
+
+static int digit(unsigned char c)
+{
+  if (c >= 'A' && c <= 'Z')
+    return c - 'A';
+  if (c >= 'a' && c <= 'z')
+    return c - 'a' + 26;
+  if (c >= '0' && c <= '9')
+    return c - '0' + 52;
+  return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+int base64_decode(struct buf *out, struct str text)
+{
+  uint32_t bits = 0;
+  unsigned n = 0;
+  while (text.len && text.p[text.len - 1] == '=')
+    text.len--;
+  for (size_t i = 0; i < text.len; i++) {
+    int d = digit((unsigned char)text.p[i]);
+    if (d < 0)
+      return -1;
+    bits = bits << 6 | (uint32_t)d;
+    n += 6;
+    if (n >= 8) {
+      n -= 8;
+      buf_addc(out, (char)(bits >> n));
+    }
+  }
+  return n >= 6 ? -1 : 0;
+}

@@ -1,0 +1,75 @@
+/* bench_tokenizer.c -- how fast our tokenizer is, on one thread.
+ *   bench_tokenizer --tokenizer PATH --text FILE [--bytes 4096]
+ * Cuts the file at line ends into documents of about so many bytes; prints a
+ * JSON object. */
+#include "bench.h"
+
+#include "base/mem.h"
+#include "data/tokenizer.h"
+
+static struct buf read_file(const char *path)
+{
+  struct buf b = {0};
+  FILE *f = fopen(path, "rb");
+  char *to;
+  size_t n;
+  while (f && (to = buf_reserve(&b, 1 << 20)) && (n = fread(to, 1, 1 << 20, f)))
+    b.len += n;
+  if (f)
+    fclose(f);
+  return b;
+}
+
+/* The next document of about `bytes`. */
+static struct str document(struct str *rest, size_t bytes)
+{
+  size_t n = bytes < rest->len ? bytes : rest->len;
+  const char *end = memchr(rest->p + n, '\n', rest->len - n);
+  struct str d;
+  if (end)
+    n = (size_t)(end + 1 - rest->p);
+  d = (struct str){rest->p, n};
+  rest->p += n, rest->len -= n;
+  return d;
+}
+
+int main(int argc, char **argv)
+{
+  const char *path = flag(argc, argv, "tokenizer", "");
+  size_t bytes = (size_t)flag_number(argc, argv, "bytes", 4096), size = 0;
+  struct buf text = read_file(flag(argc, argv, "text", "")), back = {0};
+  struct err e = {0};
+  uint64_t start = bench_now(), opened, encoded, decoded;
+  struct tokenizer *t = tokenizer_open(path, &e);
+  struct tokenizer_scratch *s;
+  struct token_list ids = {0};
+  struct str rest = buf_str(&text);
+  if (!t) {
+    fputs(err_text(&e), stderr);
+    return 1;
+  }
+  s = tokenizer_scratch_new(t);
+  opened = bench_now();
+  while (rest.len)
+    tokenizer_encode(t, s, document(&rest, bytes), 0, &ids);
+  encoded = bench_now();
+  for (size_t i = 0; i < ids.n; i += 1000) {
+    buf_reset(&back);
+    tokenizer_decode(t, s, ids.ids + i, ids.n - i < 1000 ? ids.n - i : 1000, 0,
+                     &back);
+    size += back.len;
+  }
+  decoded = bench_now();
+  printf("{\"open_ms\":%.2f,\"encode_mb_s\":%.2f,\"decode_mb_s\":%.2f,"
+         "\"tokens\":%zu,\"tokens_s\":%.0f,\"rss_mb\":%.1f}\n",
+         (double)(opened - start) / 1e6,
+         (double)text.len * 1e3 / (double)(encoded - opened),
+         (double)size * 1e3 / (double)(decoded - encoded), ids.n,
+         (double)ids.n * 1e9 / (double)(encoded - opened), rss_mb());
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+  token_list_free(&ids);
+  buf_free(&text);
+  buf_free(&back);
+  return 0;
+}
