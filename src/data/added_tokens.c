@@ -231,6 +231,9 @@ bool added_walk_next(struct added_walk *w, struct str *text, uint32_t *id)
       continue;
     if (w->done >= start) {
       w->done = end;
+      /* Nothing but blanks that the one before had stripped. */
+      if (start >= end)
+        continue;
       return true;
     }
     *text = (struct str){w->text.p + w->done, start - w->done};

@@ -69,33 +69,57 @@ static bool look_up(const struct charsmap *m, struct str part, struct str *to)
   return false;
 }
 
-/* A run under way. `owed` bytes at the front were replaced by nothing before
- * anything was written: the Rust library forgets to count them, so what
- * comes next counts as what they were. */
+/* A run under way. Characters, not bytes, tell where the head ends: the n-th
+ * of a replacement counts as the n-th of what it replaces, or the last. What
+ * was replaced by nothing before anything was written is `owed`: the Rust
+ * library forgets to count it, so what comes next counts as what it was. */
 struct mapping {
   const struct charsmap *map;
   struct buf *out;
-  size_t before, head, head_out, owed;
-  const char *begin;
+  size_t before;
+  size_t head, head_out; /* in characters, in bytes */
+  size_t at, owed;       /* in characters */
   bool changed;
 };
 
-static void put(struct mapping *r, const char *from, size_t len, struct str to)
+static size_t characters(struct str s)
 {
-  size_t at = (size_t)(from - r->begin);
+  size_t n = 0;
+  for (size_t i = 0; i < s.len; i++)
+    n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+  return n;
+}
+
+/* How many bytes of `to`, which stands for `n` characters, are head. */
+static void count_head(struct mapping *r, struct str to, size_t n)
+{
+  const char *p = to.p, *end = to.p + to.len;
+  for (size_t i = 0; p < end; i++) {
+    if (r->at - r->owed + (i < n ? i : n - 1) >= r->head)
+      return;
+    p += utf8_size((unsigned char)*p);
+    r->head_out = r->out->len - r->before + (size_t)(p - to.p);
+  }
+}
+
+static void put(struct mapping *r, struct str from, struct str to)
+{
+  if (r->at - r->owed < r->head) {
+    size_t n = characters(from);
+    count_head(r, to, n);
+    if (r->out->len == r->before && !to.len)
+      r->owed += n;
+    r->at += n;
+  }
   buf_addstr(r->out, to);
-  if (r->out->len == r->before)
-    r->owed += len;
-  else if (at - r->owed < r->head)
-    r->head_out = r->out->len - r->before;
 }
 
 static bool replace(struct mapping *r, const char *from, size_t len)
 {
-  struct str to;
-  if (!look_up(r->map, (struct str){from, len}, &to))
+  struct str part = {from, len}, to;
+  if (!look_up(r->map, part, &to))
     return false;
-  put(r, from, len, to);
+  put(r, part, to);
   r->changed = true;
   return true;
 }
@@ -108,7 +132,7 @@ static void cluster(struct mapping *r, const char *p, const char *end)
   while (p < end) {
     size_t n = utf8_size((unsigned char)*p);
     if (!replace(r, p, n))
-      put(r, p, n, (struct str){p, n});
+      put(r, (struct str){p, n}, (struct str){p, n});
     p += n;
   }
 }
@@ -117,8 +141,8 @@ bool charsmap_run(const struct charsmap *m, const struct unicode *u,
                   struct str in, struct buf *out, size_t *head)
 {
   const char *p = in.p, *end = in.p + in.len, *next;
-  struct mapping r = {
-      .map = m, .out = out, .before = out->len, .head = *head, .begin = in.p};
+  struct mapping r = {.map = m, .out = out, .before = out->len};
+  r.head = characters((struct str){in.p, *head});
   for (; p < end; p = next) {
     next = grapheme_end(u, p, end);
     cluster(&r, p, next);

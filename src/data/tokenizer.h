@@ -21,6 +21,10 @@ struct tokenizer_scratch;
  * takes some 100 ms for 10 MB, later ones some 10 ms. NULL with every reason
  * in *e. Free with tokenizer_free. */
 struct tokenizer *tokenizer_open(const char *path, struct err *e);
+/* The same from the file's text, borrowed for the call; `name` begins the
+ * messages. Nothing is cached. */
+struct tokenizer *tokenizer_read(const char *name, struct str text,
+                                 struct err *e);
 void tokenizer_free(struct tokenizer *t);
 
 /* What one thread needs to work with `t`: buffers, and a cache of the words

@@ -1,0 +1,169 @@
+/* tokenizer_open.c -- a tokenizer from its file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "data/token_cache.h"
+#include "data/tokenizer_file.h"
+#include "data/tokenizer_parts.h"
+
+/* Smaller files are read faster than their index. */
+#define CACHE_FROM (256 * 1024)
+
+/* Maps a file; {NULL, 0} and a message when that cannot be done. */
+static struct str map_file(const char *path, struct err *e)
+{
+  struct stat st;
+  void *p;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &st) < 0) {
+    err_add(e, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+      close(fd);
+    return (struct str){NULL, 0};
+  }
+  if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+    err_add(e, "%s: %s", path,
+            S_ISREG(st.st_mode) ? "the file is empty" : "not a file");
+    close(fd);
+    return (struct str){NULL, 0};
+  }
+  p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd,
+           0);
+  if (p == MAP_FAILED)
+    err_add(e, "%s: %s", path, strerror(errno));
+  close(fd);
+  return p == MAP_FAILED ? (struct str){NULL, 0}
+                         : (struct str){p, (size_t)st.st_size};
+}
+
+/* The index of a text that is too small for the cache, or not there. */
+static int build_index(struct tokenizer *t, const char *name, struct str text,
+                       const struct token_source *source, size_t *size,
+                       struct err *e)
+{
+  t->block = tokenizer_file_read(name, text, source, size, e);
+  if (!t->block)
+    return -1;
+  return token_index_open(&t->index, t->block, *size, source) == 0
+             ? 0
+             : err_add(e, "%s: the vocabulary is damaged", name);
+}
+
+static int open_index(struct tokenizer *t, const char *name, struct str text,
+                      bool cache, struct err *e)
+{
+  struct token_source source = {.size = text.len};
+  size_t size;
+  token_file_hash(text.p, text.len, source.hash);
+  cache = cache && text.len >= CACHE_FROM;
+  t->mapped = cache && token_cache_load(&t->index, &source) == 0;
+  if (t->mapped)
+    return 0;
+  if (build_index(t, name, text, &source, &size, e) < 0)
+    return -1;
+  if (cache)
+    token_cache_save(t->block, size, &source);
+  return 0;
+}
+
+static void init_model(struct tokenizer *t, const json_value *model,
+                       const char *path, struct err *e)
+{
+  switch (t->index.kind) {
+  case TOKEN_BPE:
+  case TOKEN_BPE_BYTES: bpe_init(&t->bpe, &t->index, model, path, e); break;
+  case TOKEN_UNIGRAM:
+    unigram_init(&t->unigram, &t->index, model, path, e);
+    break;
+  case TOKEN_WORDPIECE:
+    wordpiece_init(&t->wordpiece, &t->index, model, path, e);
+    break;
+  case TOKEN_KINDS: break;
+  }
+}
+
+/* Every part says what it cannot do, so that one look tells all. */
+static int init_parts(struct tokenizer *t, const char *path, struct err *e)
+{
+  json_value *config = json_parse(t->index.config, NULL);
+  if (!config)
+    return err_add(e, "%s: its configuration is not valid JSON", path);
+  init_model(t, json_get(config, "model"), path, e);
+  normalizer_init(&t->normalizer, json_get(config, "normalizer"), &t->unicode,
+                  path, e);
+  pretokenizer_init(&t->pretokenizer, json_get(config, "pre_tokenizer"),
+                    &t->unicode, path, e);
+  post_processor_init(&t->post, json_get(config, "post_processor"), path, e);
+  token_decoder_init(&t->decoder, json_get(config, "decoder"), path, e);
+  if (!e->count)
+    added_tokens_init(&t->added, json_get(config, "added_tokens"), &t->index,
+                      &t->normalizer, json_get(config, "encoding") != NULL,
+                      path, e);
+  json_free(config);
+  return e->count ? -1 : 0;
+}
+
+static struct tokenizer *open_text(const char *name, struct str text,
+                                   bool cache, struct err *e)
+{
+  struct tokenizer *t = mem_new(struct tokenizer);
+  struct err own = {0};
+  unicode_init(&t->unicode);
+  t->added.raw.only = t->added.normalized.only = -1;
+  if (open_index(t, name, text, cache, &own) == 0)
+    init_parts(t, name, &own);
+  if (own.count) {
+    buf_addstr(&e->text, buf_str(&own.text));
+    e->count += own.count;
+    tokenizer_free(t);
+    t = NULL;
+  }
+  err_free(&own);
+  return t;
+}
+
+struct tokenizer *tokenizer_read(const char *name, struct str text,
+                                 struct err *e)
+{
+  return open_text(name, text, false, e);
+}
+
+struct tokenizer *tokenizer_open(const char *path, struct err *e)
+{
+  struct tokenizer *t = NULL;
+  struct buf file = {0};
+  struct stat st;
+  struct str text;
+  buf_adds(&file, path);
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    buf_adds(&file, "/tokenizer.json");
+  text = map_file(buf_cstr(&file), e);
+  if (text.p) {
+    t = open_text(buf_cstr(&file), text, true, e);
+    munmap((void *)(uintptr_t)text.p, text.len);
+  }
+  buf_free(&file);
+  return t;
+}
+
+void tokenizer_free(struct tokenizer *t)
+{
+  if (!t)
+    return;
+  added_tokens_deinit(&t->added);
+  normalizer_deinit(&t->normalizer);
+  pretokenizer_deinit(&t->pretokenizer);
+  post_processor_deinit(&t->post);
+  token_decoder_deinit(&t->decoder);
+  bpe_deinit(&t->bpe);
+  wordpiece_deinit(&t->wordpiece);
+  if (t->mapped)
+    token_cache_close(&t->index);
+  mem_free(t->block);
+  unicode_deinit(&t->unicode);
+  mem_free(t);
+}
