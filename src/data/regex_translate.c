@@ -258,6 +258,9 @@ static int atom(struct translation *t)
     t->letter = 0;
     buf_addc(t->out, *t->src.p++);
     return 0;
+  case '?':
+  case '*':
+  case '+': return unsupported(t, "repeating nothing");
   case '^':
   case '$':
     t->has_atom = false;

@@ -246,7 +246,11 @@ void *tokenizer_file_read(const char *path, struct str text,
                           struct err *e)
 {
   struct str start = str_trim(text);
-  if (start.len && start.p[0] == '{')
+  if (!start.len) {
+    err_add(e, "%s: the file is empty", path);
+    return NULL;
+  }
+  if (start.p[0] == '{')
     return tokenizer_json_read(path, text, source, size, e);
   if (str_starts(text, STR("\xef\xbb\xbf")))
     return tokenizer_json_read(path, text, source, size, e);

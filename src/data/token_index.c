@@ -8,10 +8,10 @@
 
 struct header {
   char magic[8];
-  uint32_t version, kind, n, unused;
+  uint32_t version, kind, n, zero;
   struct token_source source;
   uint64_t size;
-  uint64_t hash[2]; /* of everything behind the header */
+  uint64_t hash[2]; /* of everything else */
   struct {
     uint64_t at, size;
   } section[TOKEN_SECTIONS];
@@ -41,6 +41,18 @@ void token_file_hash(const void *block, size_t len, uint64_t out[2])
   out[1] = token_mix(lane[2] ^ tail, lane[3] ^ TOKEN_HASH_B ^ len);
 }
 
+/* Of a whole block but the place where that stands. */
+static void block_hash(const struct header *h, uint64_t out[2])
+{
+  struct header own = *h;
+  uint64_t head[2];
+  memset(own.hash, 0, sizeof own.hash);
+  token_file_hash(&own, sizeof own, head);
+  token_file_hash(h + 1, h->size - sizeof *h, out);
+  out[0] = token_mix(out[0] ^ TOKEN_HASH_A, head[0] ^ TOKEN_HASH_B);
+  out[1] = token_mix(out[1] ^ TOKEN_HASH_A, head[1] ^ TOKEN_HASH_B);
+}
+
 void *token_index_build(enum token_kind kind, uint32_t n,
                         const struct str part[TOKEN_SECTIONS],
                         const struct token_source *source, size_t *size)
@@ -60,7 +72,8 @@ void *token_index_build(enum token_kind kind, uint32_t n,
   for (int i = 0; i < TOKEN_SECTIONS; i++)
     if (part[i].len)
       memcpy(block + h.section[i].at, part[i].p, part[i].len);
-  token_file_hash(block + sizeof h, at - sizeof h, h.hash);
+  memcpy(block, &h, sizeof h);
+  block_hash((struct header *)(void *)block, h.hash);
   memcpy(block, &h, sizeof h);
   *size = at;
   return block;
@@ -99,7 +112,7 @@ static bool header_good(const struct header *h, size_t size,
     if (end > size)
       return false;
   }
-  token_file_hash((const char *)h + sizeof *h, size - sizeof *h, hash);
+  block_hash(h, hash);
   return end == size && memcmp(hash, h->hash, sizeof hash) == 0;
 }
 

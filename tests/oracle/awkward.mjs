@@ -19,7 +19,7 @@ export function random(seed) {
   };
 }
 
-const words = `the of and to in is that was he for It with As his on be at by
+export const words = `the of and to in is that was he for It with As his on be at by
   I this had not are but from or have an they which one you were all her she
   would their we him been has when who will no more if out so up said what its
   about than into them can only other time new some could these two may first

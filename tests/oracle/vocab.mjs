@@ -1,6 +1,6 @@
 /* vocab.mjs -- small vocabularies, made from awkward.mjs's texts: enough of
  * every kind of model to try all the parts of a tokenizer.json on. */
-import { awkward, random } from "./awkward.mjs";
+import { awkward, random, words } from "./awkward.mjs";
 
 /* GPT-2's letters for bytes. */
 const printable = (b) => (b >= 33 && b <= 126) || (b >= 0xa1 && b <= 0xac) ||
@@ -13,16 +13,22 @@ export const letters = (() => {
 export const toLetters = (s) =>
   [...Buffer.from(s)].map((b) => letters[b]).join("");
 
-const corpus = () => awkward(700, 99).join("\n");
+/* Mostly words, so that some become tokens. */
+const corpus = () => {
+  const r = random(98);
+  const prose = Array.from({ length: 2500 }, () => words[r.below(
+    1 + r.below(words.length))]);
+  return prose.join(" ") + awkward(300, 99).join("\n");
+};
 
-/* `count` merges over words that are lists of symbols: the most frequent
+/* `count` merges over words, lists of symbols: the most frequent
  * pair, the smaller one of equals. */
 const gap = "\u{f0000}"; /* in no text */
-function train(words, count) {
+function train(lists, count) {
   const merges = [];
   for (let k = 0; k < count; k++) {
     const seen = new Map();
-    for (const w of words)
+    for (const w of lists)
       for (let i = 0; i + 1 < w.length; i++) {
         const pair = w[i] + gap + w[i + 1];
         seen.set(pair, (seen.get(pair) || 0) + 1);
@@ -35,7 +41,7 @@ function train(words, count) {
       break;
     const [a, b] = best.split(gap);
     merges.push([a, b]);
-    for (const w of words)
+    for (const w of lists)
       for (let i = 0; i + 1 < w.length; i++)
         if (w[i] === a && w[i + 1] === b)
           w.splice(i, 2, a + b);
@@ -47,8 +53,8 @@ const number = (tokens) => Object.fromEntries(tokens.map((t, i) => [t, i]));
 
 /* Byte-level BPE. */
 export function byteBpe(merges = 300) {
-  const words = corpus().split(/(?= )/).map((w) => [...toLetters(w)]);
-  const pairs = train(words, merges);
+  const lists = corpus().split(/(?= )/).map((w) => [...toLetters(w)]);
+  const pairs = train(lists, merges);
   return {
     type: "BPE", dropout: null, unk_token: null, fuse_unk: false,
     continuing_subword_prefix: null, end_of_word_suffix: null,
@@ -73,9 +79,9 @@ function common(text, least) {
 export function charBpe({ merges = 300, fallback = true } = {}) {
   const text = corpus().replaceAll(" ", "▁");
   const chars = common(text, 3), known = new Set(chars);
-  const words = text.split(/(?=▁)/)
+  const lists = text.split(/(?=▁)/)
     .map((w) => [...w].filter((c) => known.has(c)));
-  const pairs = train(words, merges);
+  const pairs = train(lists, merges);
   return {
     type: "BPE", dropout: null, unk_token: "<unk>", fuse_unk: true,
     continuing_subword_prefix: null, end_of_word_suffix: null,

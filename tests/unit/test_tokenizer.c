@@ -1,0 +1,442 @@
+/* Whole tokenizers against what the Rust library said, and what a file may
+ * not ask for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "base/rng.h"
+#include "data/tokenizer.h"
+#include "token_cases.h"
+
+static struct tokenizer *open_file(const char *name)
+{
+  struct err e = {0};
+  struct buf path = {0};
+  struct tokenizer *t;
+  buf_addf(&path, TOKEN_DATA "%s", name);
+  t = tokenizer_open(buf_cstr(&path), &e);
+  if (!t)
+    fail_msg("%s", err_text(&e));
+  buf_free(&path);
+  err_free(&e);
+  return t;
+}
+
+/* ---- the rows ---- */
+
+static void same_ids(const struct token_list *got,
+                     const struct token_list *want, struct str text)
+{
+  if (got->n == want->n &&
+      (!got->n || memcmp(got->ids, want->ids, got->n * 4) == 0))
+    return;
+  fail_msg("%.*s: %zu ids instead of %zu", STR_ARG(text), got->n, want->n);
+}
+
+static void same_text(const struct buf *got, const struct buf *want)
+{
+  assert_int_equal(got->len, want->len);
+  if (got->len)
+    assert_memory_equal(got->p, want->p, got->len);
+}
+
+static void check_case(const struct tokenizer *t, struct tokenizer_scratch *s,
+                       const struct token_case *c)
+{
+  struct token_list ids = {0};
+  struct buf text = {0};
+  size_t n;
+  tokenizer_encode(t, s, buf_str(&c->text), 0, &ids);
+  same_ids(&ids, &c->ids, buf_str(&c->text));
+  tokenizer_count(t, s, buf_str(&c->text), TOKENIZER_ADD_SPECIAL, &n);
+  assert_int_equal(n, c->full.n);
+  ids.n = 0;
+  tokenizer_encode(t, s, buf_str(&c->text), TOKENIZER_ADD_SPECIAL, &ids);
+  same_ids(&ids, &c->full, buf_str(&c->text));
+  tokenizer_decode(t, s, ids.ids, ids.n, 0, &text);
+  same_text(&text, &c->back);
+  buf_reset(&text);
+  tokenizer_decode(t, s, ids.ids, ids.n, TOKENIZER_SKIP_SPECIAL, &text);
+  same_text(&text, &c->skip);
+  token_list_free(&ids);
+  buf_free(&text);
+}
+
+static unsigned check_rows(const struct tokenizer *t, const char *file)
+{
+  struct buf all = read_whole(TOKEN_DATA "cases.jsonl");
+  struct str rest = buf_str(&all);
+  struct tokenizer_scratch *s = tokenizer_scratch_new(t);
+  struct token_case c = {0};
+  unsigned rows = 0;
+  while (rest.len) {
+    case_read(&c, str_split(&rest, '\n'));
+    if (!str_eq(buf_str(&c.file), str_of(file)))
+      continue;
+    check_case(t, s, &c);
+    rows++;
+  }
+  case_free(&c);
+  tokenizer_scratch_free(s);
+  buf_free(&all);
+  return rows;
+}
+
+static void check_file(const char *file)
+{
+  struct tokenizer *t = open_file(file);
+  assert_true(check_rows(t, file) >= 90);
+  tokenizer_free(t);
+}
+
+static void byte_level_bpe(void **state)
+{
+  (void)state;
+  check_file("bytes.json");
+}
+
+static void bpe_with_byte_fallback(void **state)
+{
+  (void)state;
+  check_file("sentence.json");
+}
+
+static void unigram_with_a_charsmap(void **state)
+{
+  (void)state;
+  check_file("unigram.json");
+}
+
+static void wordpiece(void **state)
+{
+  (void)state;
+  check_file("wordpiece.json");
+}
+
+/* ---- threads ---- */
+
+static void *rows_in_a_thread(void *t)
+{
+  check_rows(t, "sentence.json");
+  return NULL;
+}
+
+static void threads_share_a_tokenizer(void **state)
+{
+  struct tokenizer *t = open_file("sentence.json");
+  pthread_t thread[3];
+  (void)state;
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pthread_create(&thread[i], NULL, rows_in_a_thread, t), 0);
+  for (int i = 0; i < 3; i++)
+    pthread_join(thread[i], NULL);
+  tokenizer_free(t);
+}
+
+/* ---- the vocabulary ---- */
+
+static void tokens_and_their_texts(void **state)
+{
+  struct tokenizer *t = open_file("bytes.json");
+  uint32_t n = tokenizer_vocab_size(t);
+  (void)state;
+  assert_true(str_eq(tokenizer_token(t, 65), STR("A")));
+  assert_true(str_eq(tokenizer_token(t, ' '), STR(" ")));
+  assert_true(str_eq(tokenizer_token(t, n - 5), STR("<|begin|>")));
+  assert_true(tokenizer_is_special(t, n - 5));
+  assert_false(tokenizer_is_special(t, n - 2));
+  assert_false(tokenizer_is_special(t, 65));
+  assert_null(tokenizer_token(t, n).p);
+  assert_false(tokenizer_is_special(t, n));
+  tokenizer_free(t);
+}
+
+static void ids_that_are_none_are_passed_over(void **state)
+{
+  struct tokenizer *t = open_file("bytes.json");
+  struct tokenizer_scratch *s = tokenizer_scratch_new(t);
+  const uint32_t ids[] = {UINT32_MAX, 72, 1u << 24, 105, 100000};
+  struct buf text = {0};
+  (void)state;
+  assert_int_equal(tokenizer_decode(t, s, ids, 5, 0, &text), 0);
+  assert_string_equal(buf_cstr(&text), "Hi");
+  buf_free(&text);
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+}
+
+static void broken_utf8_is_replaced(void **state)
+{
+  static const struct {
+    struct str in, like;
+  } rows[] = {
+      {STR("a\xff"), STR("a\ufffd")},
+      {STR("\xe2\x82z"), STR("\ufffdz")},
+      {STR("\xf0\x9f\x98"), STR("\ufffd")},
+      {STR("\xc0\x80"), STR("\ufffd\ufffd")},
+      {STR("\xed\xa0\x80!"), STR("\ufffd\ufffd\ufffd!")},
+      {STR("\xf4\x90\x80\x80"), STR("\ufffd\ufffd\ufffd\ufffd")},
+  };
+  struct tokenizer *t = open_file("bytes.json");
+  struct tokenizer_scratch *s = tokenizer_scratch_new(t);
+  struct token_list a = {0}, b = {0};
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    a.n = b.n = 0;
+    tokenizer_encode(t, s, rows[i].in, 0, &a);
+    tokenizer_encode(t, s, rows[i].like, 0, &b);
+    same_ids(&a, &b, rows[i].like);
+  }
+  token_list_free(&a);
+  token_list_free(&b);
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+}
+
+/* What a word becomes does not depend on what the cache held before. */
+static void repeated_words_stay_the_same(void **state)
+{
+  struct tokenizer *t = open_file("bytes.json");
+  struct tokenizer_scratch *s = tokenizer_scratch_new(t), *fresh;
+  struct token_list a = {0}, b = {0};
+  struct rng r;
+  (void)state;
+  rng_init(&r, 1, RNG_DATA, 0);
+  for (int i = 0; i < 300; i++) {
+    char word[40];
+    size_t len = rng_below(&r, sizeof word);
+    for (size_t k = 0; k < len; k++)
+      word[k] = "aehst n\xc3\xa9"[rng_below(&r, 9)];
+    a.n = b.n = 0;
+    fresh = tokenizer_scratch_new(t);
+    tokenizer_encode(t, s, (struct str){word, len}, 0, &a);
+    tokenizer_encode(t, fresh, (struct str){word, len}, 0, &b);
+    same_ids(&a, &b, (struct str){word, len});
+    tokenizer_scratch_free(fresh);
+  }
+  token_list_free(&a);
+  token_list_free(&b);
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+}
+
+static void check_words(const char *file, size_t least)
+{
+  struct tokenizer *t = open_file(file);
+  struct tokenizer_scratch *s = tokenizer_scratch_new(t);
+  struct token_list words = {0}, row = {0};
+  struct buf text = {0};
+  struct rng r;
+  size_t n;
+  rng_init(&r, 2, RNG_DATA, 0);
+  tokenizer_words(t, s, &words);
+  assert_true(words.n >= least);
+  for (int i = 0; i < 1000; i++)
+    token_list_add(&row, words.ids[rng_below(&r, words.n)]);
+  tokenizer_decode(t, s, row.ids, row.n, 0, &text);
+  tokenizer_count(t, s, buf_str(&text), 0, &n);
+  assert_int_equal(n, row.n);
+  token_list_free(&words);
+  token_list_free(&row);
+  buf_free(&text);
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+}
+
+static void words_make_texts_of_exactly_so_many_tokens(void **state)
+{
+  (void)state;
+  check_words("bytes.json", 10);
+  check_words("sentence.json", 10);
+  check_words("unigram.json", 10);
+}
+
+/* ---- what is refused ---- */
+
+#define MODEL "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}"
+
+static void refused(const char *text, const char *why)
+{
+  struct err e = {0};
+  struct tokenizer *t = tokenizer_read("x.json", str_of(text), &e);
+  if (t)
+    fail_msg("accepted: %s", text);
+  if (!strstr(err_text(&e), why) || !strstr(err_text(&e), "x.json"))
+    fail_msg("%s\nsays: %s", text, err_text(&e));
+  tokenizer_free(t);
+  err_free(&e);
+}
+
+static void accepted(const char *text)
+{
+  struct err e = {0};
+  struct tokenizer *t = tokenizer_read("x.json", str_of(text), &e);
+  if (!t)
+    fail_msg("%s\nsays: %s", text, err_text(&e));
+  tokenizer_free(t);
+  err_free(&e);
+}
+
+static void refusals_name_the_part(void **state)
+{
+  static const struct {
+    const char *part, *why;
+  } rows[] = {
+      {"\"normalizer\":{\"type\":\"Fancy\"}", "normalizer Fancy"},
+      {"\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":"
+       "\"NFC\"},{\"type\":\"Odd\"}]}",
+       "normalizer Odd"},
+      {"\"normalizer\":{}", "normalizer without a type"},
+      {"\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":"
+       "\"AAAA\"}",
+       "precompiled_charsmap"},
+      {"\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}",
+       "pre_tokenizer UnicodeScripts"},
+      {"\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?<x>a)"
+       "\"},\"behavior\":\"Isolated\",\"invert\":false}",
+       "(?<x>a)"},
+      {"\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},"
+       "\"behavior\":\"Sideways\",\"invert\":false}",
+       "behavior Sideways"},
+      {"\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\u2581\","
+       "\"prepend_scheme\":\"last\"}",
+       "prepend_scheme last"},
+      {"\"post_processor\":{\"type\":\"Strange\"}", "post_processor Strange"},
+      {"\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{"
+       "\"SpecialToken\":{\"id\":\"x\",\"type_id\":0}}],\"pair\":[],"
+       "\"special_tokens\":{}}",
+       "special_tokens has no x"},
+      {"\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],"
+       "\"pair\":[],\"special_tokens\":{}}",
+       "TemplateProcessing"},
+      {"\"decoder\":{\"type\":\"CTC\"}", "decoder CTC"},
+      {"\"added_tokens\":[{\"content\":\"b\",\"special\":true},{\"content\":"
+       "\"b\",\"special\":false}]",
+       "listed twice"},
+      {"\"normalizer\":{\"type\":\"Strip\",\"strip_left\":true,"
+       "\"strip_right\":true},\"added_tokens\":[{\"content\":\"  \","
+       "\"normalized\":true}]",
+       "nothing is left"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct buf text = {0};
+    buf_addf(&text, "{%s," MODEL "}", rows[i].part);
+    refused(buf_cstr(&text), rows[i].why);
+    buf_free(&text);
+  }
+}
+
+static void every_refusal_is_told_at_once(void **state)
+{
+  struct err e = {0};
+  struct tokenizer *t = tokenizer_read(
+      "x.json",
+      STR("{\"normalizer\":{\"type\":\"A\"},\"decoder\":{\"type\":\"B\"}," MODEL
+          "}"),
+      &e);
+  (void)state;
+  assert_null(t);
+  assert_int_equal(e.count, 2);
+  err_free(&e);
+}
+
+static void models_that_cannot_be(void **state)
+{
+  (void)state;
+  refused("", "the file is empty");
+  refused("hello", "a tokenizer.json or a tiktoken file");
+  refused("{", "not valid JSON");
+  refused("{}", "no model");
+  refused("{\"model\":{\"type\":\"BPE\"}}", "no model with a vocabulary");
+  refused("{\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0}}}",
+          "type WordLevel");
+  refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0}}}",
+          "merges is missing");
+  refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a b"
+          "\"]}}",
+          "\"b\" is not in the vocabulary");
+  refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a a"
+          "\"]}}",
+          "\"aa\" is not in the vocabulary");
+  refused("{\"model\":{\"type\":\"BPE\",\n\"vocab\":{\"a\":-1},\"merges\":[]}}",
+          "x.json:2: model.vocab");
+  refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":0},\"merges\":"
+          "[]}}",
+          "id 0 is given twice");
+  refused(
+      "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":99999999},\"merges\":[]"
+      "}}",
+      "out of reach");
+  refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[],"
+          "\"dropout\":0.1}}",
+          "dropout");
+  refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[],"
+          "\"unk_token\":\"?\"}}",
+          "unk_token ?");
+  refused("{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0]]}}", "unk_id");
+  refused(
+      "{\"model\":{\"type\":\"Unigram\",\"unk_id\":1,\"vocab\":[[\"a\",0]]}}",
+      "unk_id");
+  refused("{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}", "[UNK]");
+  refused("{\"model\":{\"type\":\"BPE\",\"vocab\":{\"\xff\":0},\"merges\":[]}}",
+          "not UTF-8");
+  refused("{\"added_tokens\":[{\"content\":\"\\u0000\"}]," MODEL "}", "u0000");
+  accepted("{" MODEL "}");
+  accepted("\xef\xbb\xbf { " MODEL " , \"more\": [1, {\"a\": \"}\\\"\"}] } ");
+  /* Older files have no type. */
+  accepted("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]}}");
+}
+
+static void files_that_are_not_there(void **state)
+{
+  struct err e = {0};
+  (void)state;
+  assert_null(tokenizer_open("/nowhere/tokenizer.json", &e));
+  assert_non_null(strstr(err_text(&e), "/nowhere/tokenizer.json"));
+  assert_null(tokenizer_open("/dev/null", &e));
+  assert_int_equal(e.count, 2);
+  err_free(&e);
+}
+
+/* Every prefix of a file is refused, none crashes. */
+static void a_file_cut_anywhere(void **state)
+{
+  struct buf all = read_whole(TOKEN_DATA "bytes.json");
+  (void)state;
+  for (size_t n = 0; n + 2 < all.len; n += n < 300 ? 1 : 97) {
+    struct err e = {0};
+    char *copy = mem_strndup(all.p, n);
+    assert_null(tokenizer_read("cut", (struct str){copy, n}, &e));
+    assert_true(e.count > 0);
+    mem_free(copy);
+    err_free(&e);
+  }
+  buf_free(&all);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(byte_level_bpe),
+      cmocka_unit_test(bpe_with_byte_fallback),
+      cmocka_unit_test(unigram_with_a_charsmap),
+      cmocka_unit_test(wordpiece),
+      cmocka_unit_test(threads_share_a_tokenizer),
+      cmocka_unit_test(tokens_and_their_texts),
+      cmocka_unit_test(ids_that_are_none_are_passed_over),
+      cmocka_unit_test(broken_utf8_is_replaced),
+      cmocka_unit_test(repeated_words_stay_the_same),
+      cmocka_unit_test(words_make_texts_of_exactly_so_many_tokens),
+      cmocka_unit_test(refusals_name_the_part),
+      cmocka_unit_test(every_refusal_is_told_at_once),
+      cmocka_unit_test(models_that_cannot_be),
+      cmocka_unit_test(files_that_are_not_there),
+      cmocka_unit_test(a_file_cut_anywhere),
+  };
+  return cmocka_run_group_tests_name("tokenizer", tests, NULL, NULL);
+}
