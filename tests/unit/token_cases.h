@@ -1,7 +1,7 @@
 /* token_cases.h -- tests/data/tokenizer/cases.jsonl, row by row: what the Rust
  * library makes of a text (written by tests/oracle/make_cases.mjs). */
-#ifndef STOKE_TESTS_UNIT_TOKEN_CASES_H
-#define STOKE_TESTS_UNIT_TOKEN_CASES_H
+#ifndef STOKE_TESTS_TOKEN_CASES_H
+#define STOKE_TESTS_TOKEN_CASES_H
 
 #include <stdio.h>
 
