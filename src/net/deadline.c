@@ -33,7 +33,7 @@ static struct due next_due(const struct xfer *x)
   if (i->last_byte_ns)
     sooner(&d, i->last_byte_ns, x->idle_ns, OUTCOME_TIMEOUT_IDLE, "no data");
   if (!x->wired) {
-    sooner(&d, i->sent_ns, x->net->config.connect_timeout_ns,
+    sooner(&d, x->opening_ns, x->net->config.connect_timeout_ns,
            OUTCOME_TIMEOUT_CONNECT, "");
     d.outcome = OUTCOME_TIMEOUT_CONNECT;
     d.what = "no connection";

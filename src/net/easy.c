@@ -56,6 +56,10 @@ static curl_socket_t on_open(void *xfer, curlsocktype purpose,
   int fd = socks_open(&n->socks, a->family, a->socktype, a->protocol);
   (void)purpose;
   x->wired = false;
+  if (x->attempts) { /* the connection before had its time */
+    x->opening_ns = clock_ns();
+    deadline_arm(x);
+  }
   x->os_errno = fd < 0 ? errno : 0;
   if (fd < 0)
     return CURL_SOCKET_BAD;
@@ -268,6 +272,12 @@ static void set_target(struct xfer *x, const char *url)
   x->target = g;
 }
 
+static long max_idle_seconds(const struct net *n)
+{
+  uint64_t seconds = n->config.max_idle_ns / NS_PER_SEC;
+  return seconds ? (long)seconds : 1;
+}
+
 /* What is the same for every request of the handle. */
 static void set_up(struct xfer *x)
 {
@@ -289,6 +299,8 @@ static void set_up(struct xfer *x)
   curl_easy_setopt(c, CURLOPT_NOPROXY, "");
   curl_easy_setopt(c, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L); /* wait for no resolver */
+  if (n->config.max_idle_ns)
+    curl_easy_setopt(c, CURLOPT_MAXAGE_CONN, max_idle_seconds(n));
   /* The deadline is ours: curl's would cost it a timer for each request. It
    * has one of 300 s by itself, which must not come first. */
   if (n->config.connect_timeout_ns > 250 * NS_PER_SEC)

@@ -41,9 +41,10 @@ struct xfer {
   struct buf header_lines;
   char encoding[32]; /* Content-Encoding */
 
-  struct sock *sock; /* the one curl watches, or NULL */
-  unsigned attempts; /* requests put on the wire */
-  bool wired;        /* the current connection is ready */
+  struct sock *sock;   /* the one curl watches, or NULL */
+  unsigned attempts;   /* requests put on the wire */
+  uint64_t opening_ns; /* since when it waits for a connection */
+  bool wired;          /* the current connection is ready */
   bool head_complete, first_token;
   int os_errno;  /* seen by us and not by curl */
   uint64_t turn; /* the turn `arrival_ns` belongs to */

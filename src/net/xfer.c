@@ -147,7 +147,7 @@ void xfer_begin(struct xfer *x)
   x->state = XFER_RUNNING;
   list_append(&x->net->running, &x->node);
   if (!x->info.sent_ns) { /* else it waited for its name since then */
-    x->info.sent_ns = x->arrival_ns = clock_ns();
+    x->info.sent_ns = x->opening_ns = x->arrival_ns = clock_ns();
     deadline_arm(x);
   }
   if (name)

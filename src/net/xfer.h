@@ -30,6 +30,8 @@ struct net_config {
   const char *proxy;           /* "" none, NULL: environment, loopback never */
   uint64_t connect_timeout_ns; /* 0: 30 s */
   unsigned read_size;          /* bytes one read may take; 0: 16 KiB */
+  uint64_t max_idle_ns; /* a connection idle for longer isn't used again; in
+                         * whole seconds; 0: 118 s */
 };
 
 /* Where arrival instants come from. */

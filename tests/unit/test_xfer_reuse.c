@@ -165,6 +165,35 @@ static void b116_an_rst_on_the_second_request(void **state)
   finish(&f);
 }
 
+static void dies_late(struct conn *c)
+{
+  if (next_request(c))
+    say(c, OK_EMPTY);
+  if (!next_request(c))
+    return;
+  nap(0.15);
+  reset_at_end(c);
+}
+
+static void b116_a_late_death_leaves_time_to_connect(void **state)
+{
+  struct fixture f;
+  struct result r;
+  (void)state;
+  memset(&f, 0, sizeof f);
+  server_start(&f.server, dies_late, &f);
+  client_init(&f.client,
+              &(struct net_config){.connections = 1,
+                                   .connect_timeout_ns = 100 * NS_PER_MS});
+  snprintf(f.url, sizeof f.url, "http://127.0.0.1:%u/", f.server.port);
+  one(&f, &r);
+  one(&f, &r);
+  if (r.info.outcome != OUTCOME_OK)
+    fail_msg("%s", r.info.message);
+  assert_int_equal(r.info.retries, 1);
+  finish(&f);
+}
+
 static void closes_on_the_second(struct conn *c)
 {
   if (next_request(c))
@@ -314,6 +343,30 @@ static void own_connections(void **state)
   finish(&f);
 }
 
+static void b107_an_idle_connection_is_not_kept_for_ever(void **state)
+{
+  struct rawserver server;
+  struct client client;
+  struct result r[3] = {{0}};
+  char url[64];
+  (void)state;
+  server_start(&server, keeps, NULL);
+  snprintf(url, sizeof url, "http://127.0.0.1:%u/", server.port);
+  client_init(&client, &(struct net_config){.connections = 1,
+                                            .max_idle_ns = NS_PER_SEC});
+  for (int i = 0; i < 3; i++) {
+    start(&client, &r[i], &(struct xfer_request){.method = "GET", .url = url});
+    run(&client);
+    if (i == 1)
+      nap(2.1);
+  }
+  assert_true(r[1].info.reused);
+  assert_false(r[2].info.reused);
+  assert_int_equal(r[2].info.retries, 0);
+  client_deinit(&client);
+  server_stop(&server);
+}
+
 /* ---- opened ahead ---- */
 
 struct opened {
@@ -407,6 +460,7 @@ int main(void)
       cmocka_unit_test(b086_what_is_asked_is_on_the_wire),
       cmocka_unit_test(b117_a_connection_closed_after_each_answer),
       cmocka_unit_test(b116_an_rst_on_the_second_request),
+      cmocka_unit_test(b116_a_late_death_leaves_time_to_connect),
       cmocka_unit_test(b107_a_close_just_as_the_request_arrives),
       cmocka_unit_test(b117_a_stale_connection_every_time),
       cmocka_unit_test(a_pool_full_of_dead_connections),
@@ -414,6 +468,7 @@ int main(void)
       cmocka_unit_test(a_fresh_connection_is_not_tried_again),
       cmocka_unit_test(an_answer_that_began_is_not_asked_for_again),
       cmocka_unit_test(own_connections),
+      cmocka_unit_test(b107_an_idle_connection_is_not_kept_for_ever),
       cmocka_unit_test(preconnected_without_a_request),
       cmocka_unit_test(preconnect_tells_what_failed),
       cmocka_unit_test(preconnect_of_none_calls_back),

@@ -283,17 +283,25 @@ static void trickles(struct conn *c)
   }
 }
 
-/* A deadline that passed over us while we slept on data is none. */
+/* A deadline that passes while the loop sleeps on data is none: the timer is
+ * then called before the data is read. */
+static void oversleep_in_loop(EV_P_ ev_timer *w, int revents)
+{
+  (void)loop, (void)w, (void)revents;
+  nap(0.3);
+}
+
 static void oversleep(struct result *r)
 {
   if (r->pieces == 2)
-    nap(0.3);
+    ev_timer_start(r->client->loop, r->arg);
 }
 
 static void deadlines_move_with_arrivals(void **state)
 {
   struct fixture f;
-  struct result r = {.on_data = oversleep};
+  ev_timer sleeper;
+  struct result r = {.on_data = oversleep, .arg = &sleeper};
   struct xfer_request q;
   (void)state;
   prepare(&f, trickles);
@@ -301,6 +309,7 @@ static void deadlines_move_with_arrivals(void **state)
     q = request(&f);
     q.idle_ns = 150 * NS_PER_MS;
     r.pieces = 0;
+    ev_timer_init(&sleeper, oversleep_in_loop, 0, 0);
     start(&f.client, &r, &q);
     run(&f.client);
     if (r.info.outcome != OUTCOME_OK)
