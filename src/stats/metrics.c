@@ -31,7 +31,7 @@ void metrics_free(struct metrics *m)
     return;
   column_deinit(&m->rows);
   column_deinit(&m->gaps);
-  hist_deinit(&m->itl);
+  cells_deinit(&m->cells);
   hist_deinit(&m->connect);
   series_deinit(&m->series);
   errors_deinit(&m->errors);
@@ -67,13 +67,26 @@ static double figure(bool (*of)(const struct record *, uint64_t *),
   return of(r, &ns) ? (double)ns : NAN;
 }
 
-static void add_row(struct metrics *m, const struct record *r)
+static uint64_t known(int64_t tokens)
+{
+  return tokens > 0 ? (uint64_t)tokens : 0;
+}
+
+static uint32_t saturated(int64_t tokens)
+{
+  return known(tokens) < UINT32_MAX ? (uint32_t)known(tokens) : UINT32_MAX;
+}
+
+static struct metrics_row *add_row(struct metrics *m, const struct record *r)
 {
   struct metrics_row *row = column_push(&m->rows);
   *row = (struct metrics_row){.id = r->id,
                               .due_ns = r->due_ns ? r->due_ns : r->sent_ns,
                               .sent_ns = r->sent_ns,
                               .done_ns = r->done_ns,
+                              .tokens = saturated(r->tokens),
+                              .prompt_tokens = saturated(r->prompt_tokens),
+                              .cell = cells_file(&m->cells, r),
                               .outcome = (uint8_t)r->outcome,
                               .capped = r->capped};
   row->ttft = figure(record_ttft, r);
@@ -82,13 +95,20 @@ static void add_row(struct metrics *m, const struct record *r)
   row->e2el = figure(record_e2el, r);
   if (!record_tpot(r, &row->tpot))
     row->tpot = NAN;
+  return row;
 }
+
+struct gap_sink {
+  struct metrics *m;
+  struct hist *itl;
+};
 
 static void add_gap(uint64_t gap_ns, void *ud)
 {
-  struct metrics *m = ud;
-  hist_add(&m->itl, gap_ns);
-  if (m->itl.count <= METRICS_ITL_EXACT)
+  struct gap_sink *sink = ud;
+  struct metrics *m = sink->m;
+  hist_add(sink->itl, gap_ns);
+  if (++m->itl_count <= METRICS_ITL_EXACT)
     *(uint64_t *)column_push(&m->gaps) = gap_ns;
   else if (m->gaps.len)
     column_deinit(&m->gaps);
@@ -110,11 +130,6 @@ static void add_series(struct metrics *m, const struct record *r)
   series_add(&m->series, SERIES_SENT, r->sent_ns, 1);
   series_add(&m->series, ok ? SERIES_DONE : SERIES_FAILED, r->done_ns, 1);
   record_token_times(r, add_tokens, m);
-}
-
-static uint64_t known(int64_t tokens)
-{
-  return tokens > 0 ? (uint64_t)tokens : 0;
 }
 
 static void add_token_counts(struct metrics_counts *c, const struct record *r)
@@ -201,19 +216,23 @@ static void add_shape(struct metrics *m, const struct record *r)
     add_finish(m, r->finish_reason, 1);
 }
 
-static void add_slo(struct metrics *m, const struct record *r)
+static bool add_slo(struct metrics *m, const struct record *r)
 {
   struct slo s = slo_of(&m->config.slo, r);
+  bool good = slo_good(&s, r);
   m->counts.slo_requests += slo_set(&s);
-  if (slo_good(&s, r)) {
+  if (good) {
     m->counts.good++;
     m->counts.good_tokens += known(r->tokens);
   }
+  return good;
 }
 
-static void add_completed(struct metrics *m, const struct record *r)
+static void add_completed(struct metrics *m, const struct record *r,
+                          uint16_t cell)
 {
-  record_gaps(r, add_gap, m);
+  struct gap_sink sink = {m, &m->cells.list[cell].itl};
+  record_gaps(r, add_gap, &sink);
   add_token_counts(&m->counts, r);
   add_planned(m, r);
   add_shape(m, r);
@@ -228,6 +247,7 @@ static void add_warmup(struct metrics_counts *c, const struct record *r)
 static void add_measured(struct metrics *m, const struct record *r)
 {
   struct metrics_counts *c = &m->counts;
+  struct metrics_row *row;
   uint64_t ns;
   c->outcomes[r->outcome]++;
   c->inconsistent += !record_consistent(r);
@@ -238,13 +258,13 @@ static void add_measured(struct metrics *m, const struct record *r)
   c->no_token +=
       r->outcome == OUTCOME_EMPTY ||
       (r->outcome == OUTCOME_OK && r->streamed && !r->first_token_ns);
-  add_row(m, r);
+  row = add_row(m, r);
   add_series(m, r);
-  add_slo(m, r);
+  row->good = add_slo(m, r);
   if (record_connect(r, &ns))
     hist_add(&m->connect, ns);
   if (r->outcome == OUTCOME_OK)
-    add_completed(m, r);
+    add_completed(m, r, row->cell);
   else
     errors_add(&m->errors, r->outcome, r->status, r->id, r->message);
 }
@@ -310,10 +330,24 @@ static void merge_window(struct metrics *into, const struct metrics *from)
 
 static void merge_gaps(struct metrics *into, struct metrics *from)
 {
-  hist_merge(&into->itl, &from->itl);
+  into->itl_count += from->itl_count;
   column_take(&into->gaps, &from->gaps);
-  if (into->itl.count > METRICS_ITL_EXACT)
+  if (into->itl_count > METRICS_ITL_EXACT)
     column_deinit(&into->gaps);
+}
+
+/* The rows of `from` get the numbers that their cells have in `into`. */
+static void merge_rows(struct metrics *into, struct metrics *from)
+{
+  uint16_t *map = mem_zalloc(from->cells.n, sizeof *map);
+  cells_merge(&into->cells, &from->cells, map);
+  for (struct column_block *k = from->rows.first; k; k = k->next) {
+    struct metrics_row *row = (void *)k->items, *end = row + k->len;
+    for (; row < end; row++)
+      row->cell = map[row->cell];
+  }
+  mem_free(map);
+  column_take(&into->rows, &from->rows);
 }
 
 /* `m` as it was made. */
@@ -333,7 +367,7 @@ void metrics_merge(struct metrics *into, struct metrics *from)
   merge_counts(&into->counts, &from->counts);
   merge_window(into, from);
   merge_gaps(into, from);
-  column_take(&into->rows, &from->rows);
+  merge_rows(into, from);
   hist_merge(&into->connect, &from->connect);
   series_merge(&into->series, &from->series);
   errors_merge(&into->errors, &from->errors);

@@ -1,11 +1,12 @@
 /* metrics.h -- what one worker accumulates, and how workers come together.
  * A worker owns one `metrics` and adds every record to it as it ends; the
- * main thread merges them when the workers are done. The same accumulation
- * serves a stage, a turn or a tag: add the record to each that it belongs to.
+ * main thread merges them when the workers are done. Requests are filed by
+ * turn, stage and tags (cells.h), so that groups of them have figures too
+ * (group.h).
  * Adding copies what it needs and allocates only when a block of 64 KiB is
  * full; it reads no clock. How records are split over workers never changes
  * the result.
- * Memory: 80 bytes a measured request, 8 bytes a gap up to METRICS_ITL_EXACT
+ * Memory: 88 bytes a measured request, 8 bytes a gap up to METRICS_ITL_EXACT
  * gaps, then a histogram. */
 #ifndef STOKE_STATS_METRICS_H
 #define STOKE_STATS_METRICS_H

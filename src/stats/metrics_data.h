@@ -6,6 +6,7 @@
 #ifndef STOKE_STATS_METRICS_DATA_H
 #define STOKE_STATS_METRICS_DATA_H
 
+#include "stats/cells.h"
 #include "stats/column.h"
 #include "stats/errors.h"
 #include "stats/hist.h"
@@ -18,8 +19,10 @@
 struct metrics_row {
   uint64_t id, due_ns, sent_ns, done_ns;
   double ttft, ttfat, ttfb, tpot, e2el;
+  uint32_t tokens, prompt_tokens; /* 0: not known; saturate */
+  uint16_t cell;                  /* what it is filed under: cells.h */
   uint8_t outcome;
-  bool capped;
+  bool capped, good; /* good: within its SLOs */
 };
 
 /* Sums; all of one type, so that merging is a loop. "Completed" means with
@@ -50,7 +53,9 @@ struct metrics {
   uint64_t unsent_due_ns; /* the latest due of what was never sent */
   struct column rows;     /* struct metrics_row */
   struct column gaps;     /* uint64_t ns; empty once there were too many */
-  struct hist itl, connect;
+  uint64_t itl_count;     /* gaps in all cells */
+  struct hist connect;
+  struct cells cells; /* with the histograms of gaps */
   struct series series;
   struct errors errors;
   struct finish_count finish[FINISH_MAX];

@@ -35,9 +35,7 @@ static const struct latency no_latency = {
     .p = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
 };
 
-/* `ns` is sorted. */
-static struct latency latency_of(const struct summary *s, const double *ns,
-                                 size_t n)
+struct latency latency_of(const struct summary *s, const double *ns, size_t n)
 {
   struct latency l = no_latency;
   l.count = n;
@@ -54,8 +52,7 @@ static struct latency latency_of(const struct summary *s, const double *ns,
   return l;
 }
 
-static struct latency latency_of_hist(const struct summary *s,
-                                      const struct hist *h)
+struct latency latency_of_hist(const struct summary *s, const struct hist *h)
 {
   struct latency l = no_latency;
   l.count = h->count;
@@ -72,8 +69,7 @@ static struct latency latency_of_hist(const struct summary *s,
   return l;
 }
 
-/* NaN where the figure is null. */
-static double figure_of(const struct metrics_row *row, enum figure f)
+double row_figure(const struct metrics_row *row, enum figure f)
 {
   switch (f) {
   case FIGURE_TTFT: return row->ttft;
@@ -93,7 +89,7 @@ static void build_figure(struct builder *b, enum figure f)
   size_t n = 0;
   EACH_ROW(b->m, row)
   {
-    double x = figure_of(row, f);
+    double x = row_figure(row, f);
     if (!isnan(x))
       b->values[n++] = x;
   }
@@ -103,24 +99,32 @@ static void build_figure(struct builder *b, enum figure f)
     hist_add(&b->s->hist[f], (uint64_t)llround(b->values[i]));
 }
 
+double *metrics_gaps(const struct metrics *m, size_t *n)
+{
+  double *gaps;
+  *n = 0;
+  if (m->gaps.len != m->itl_count)
+    return NULL;
+  gaps = mem_alloc(m->gaps.len * sizeof *gaps);
+  for (const struct column_block *k = m->gaps.first; k; k = k->next)
+    for (size_t i = 0; i < k->len; i++)
+      gaps[(*n)++] = (double)((const uint64_t *)(const void *)k->items)[i];
+  sample_sort(gaps, *n);
+  return gaps;
+}
+
 static void build_itl(struct builder *b)
 {
   const struct metrics *m = b->m;
   struct summary *s = b->s;
-  double *gaps;
-  size_t n = 0;
-  hist_merge(&s->hist[FIGURE_ITL], &m->itl);
-  s->itl_exact = m->gaps.len == m->itl.count;
-  if (!s->itl_exact) {
-    s->latency[FIGURE_ITL] = latency_of_hist(s, &m->itl);
-    return;
-  }
-  gaps = mem_alloc(m->gaps.len * sizeof *gaps);
-  for (const struct column_block *k = m->gaps.first; k; k = k->next)
-    for (size_t i = 0; i < k->len; i++)
-      gaps[n++] = (double)((const uint64_t *)(const void *)k->items)[i];
-  sample_sort(gaps, n);
-  s->latency[FIGURE_ITL] = latency_of(s, gaps, n);
+  struct hist *all = &s->hist[FIGURE_ITL];
+  size_t n;
+  double *gaps = metrics_gaps(m, &n);
+  for (size_t i = 0; i < m->cells.n; i++)
+    hist_merge(all, &m->cells.list[i].itl);
+  s->itl_exact = gaps != NULL;
+  s->latency[FIGURE_ITL] =
+      gaps ? latency_of(s, gaps, n) : latency_of_hist(s, all);
   mem_free(gaps);
 }
 

@@ -158,6 +158,9 @@ void summary_deinit(struct summary *s);
  * window's length and not from first sent to last done. */
 void summary_over_window(struct summary *s);
 
+/* A histogram of ns as a latency, with the summary's own percentiles. */
+struct latency latency_of_hist(const struct summary *s, const struct hist *h);
+
 /* completed / sent; NaN when nothing was sent. Cancelled ones, which nobody
  * judged, are left out of both. */
 double summary_success_rate(const struct summary *s);
