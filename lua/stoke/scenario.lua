@@ -87,6 +87,11 @@ local function a_table(value)
   return nil, "a table, not a " .. type(value)
 end
 
+local function a_boolean(value)
+  if type(value) == "boolean" then return value end
+  return nil, "true or false, not a " .. type(value)
+end
+
 local function one_of(...)
   local choices = { ... }
   local known = set_of(choices)
@@ -196,12 +201,29 @@ function check:metrics(metrics)
   return plain
 end
 
+-- { "ttft.p99 < 1s", abort_on_fail = true, grace = "10s" } in one line.
+function check:threshold(i, t)
+  local place = ("thresholds[%d]."):format(i)
+  local flags = {}
+  for key, value in pairs(t) do
+    if key ~= 1 then flags[key] = value end
+  end
+  local plain = self:fields(place, flags, { abort_on_fail = a_boolean, grace = duration }, {})
+  if plain.grace and not plain.abort_on_fail then
+    self:problem("%sgrace needs abort_on_fail = true", place)
+  end
+  if type(t[1]) ~= "string" or not plain.abort_on_fail then return t[1] end
+  return t[1] .. " abort" .. (plain.grace and (" after %.9gs"):format(plain.grace) or "")
+end
+
 function check:thresholds(thresholds)
   local plain = {}
   for i, expression in ipairs(thresholds) do
-    plain[i] = expression
+    if type(expression) == "table" then expression = self:threshold(i, expression) end
+    plain[i] = expression or ""
     if type(expression) ~= "string" then
-      self:problem("thresholds[%d] must be a string such as \"ttft.p95 < 2s\"", i)
+      self:problem("thresholds[%d] must be a string such as \"ttft.p95 < 2s\", or "
+        .. "{ \"ttft.p95 < 2s\", abort_on_fail = true, grace = \"10s\" }", i)
     end
   end
   if #plain ~= #sorted_keys(thresholds) then

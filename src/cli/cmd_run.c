@@ -9,6 +9,7 @@
 #include "cli/mask.h"
 #include "cli/preflight.h"
 #include "cli/run_report.h"
+#include "cli/run_thresholds.h"
 #include "cli/run_watch.h"
 #include "cli/version.h"
 #include "core/timetable.h"
@@ -69,10 +70,6 @@ static void check_hooks(const struct scenario *s, struct err *e)
     if (scenario_has(s, later[i]))
       err_add(e, "%s: %s: not supported by this version", s->path,
               hook_name(later[i]));
-  if (s->metrics)
-    err_add(e, "%s: metrics: not supported by this version", s->path);
-  if (s->thresholds)
-    err_add(e, "%s: thresholds: not supported by this version", s->path);
 }
 
 static void check_limits(struct job *j)
@@ -128,6 +125,7 @@ static int understand(struct job *j, int argc, char *const argv[])
   run_options_settle(o, j->scenario ? j->scenario->load : NULL,
                      j->scenario ? nature_of(j->scenario) : 0,
                      j->scenario ? j->scenario->path : "", &j->e);
+  run_thresholds_read(o, j->scenario, &j->e);
   check_limits(j);
   if (j->e.count) {
     options_complain(&run_options_spec, &j->e);
@@ -153,7 +151,13 @@ static int complain(struct job *j, int status)
 /* A script that fails here says so itself, and gets its chance in the run. */
 static bool make_sample(struct job *j)
 {
-  return vm_sample(j->result.vm, &j->sample) == VM_OK;
+  bool made;
+  if (!scenario_has(j->scenario, HOOK_REQUEST))
+    return false;
+  vm_mute(j->result.vm, true);
+  made = vm_sample(j->result.vm, &j->sample) == VM_OK;
+  vm_mute(j->result.vm, false);
+  return made;
 }
 
 static int try_first(struct job *j)

@@ -216,5 +216,6 @@ void run_options_free(struct run_options *r)
   mem_free(r->config.load.stages);
   buf_free(&r->config.headers);
   option_list_free(&r->secrets);
+  thresholds_deinit(&r->config.thresholds);
   *r = (struct run_options){0};
 }

@@ -16,7 +16,8 @@ struct run_options {
 
   /* As typed. */
   char *url, *endpoint, *api_key, *api_key_env;
-  struct option_list headers, params, metadata, stages;
+  struct option_list headers, params, metadata, stages, thresholds;
+  char *thresholds_file;
   int arrival, overflow, ramp_up;
   double ramp_up_from, ramp_up_to;
   uint64_t num_sessions;

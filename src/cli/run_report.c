@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "cli/mask.h"
+#include "cli/run_extras.h"
 #include "cli/run_stages.h"
 #include "report/notes.h"
 #include "report/output.h"
@@ -66,7 +67,9 @@ static void fill_texts(const struct run_report *r, struct texts *t)
   mask_url(&t->url, str_of(r->options->config.base_url));
   params_write(&r->scenario->params, &w);
   buf_adds(&t->stop, stop_reason_name(result->stop_reason));
-  if (result->stop_reason == STOP_SCRIPT && result->stop_detail[0])
+  if ((result->stop_reason == STOP_SCRIPT ||
+       result->stop_reason == STOP_THRESHOLD) &&
+      result->stop_detail[0])
     buf_addf(&t->stop, ": %s", result->stop_detail);
   t->metadata = split_metadata(&r->options->metadata);
 }
@@ -118,9 +121,8 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
   };
 }
 
-/* `object` on top of what the custom section has already. */
-static void add_custom(struct run_info *info, struct texts *t,
-                       struct str object)
+/* `object` on top of what was added to the custom section already. */
+static void add_custom(struct texts *t, struct str object)
 {
   struct buf merged = {0};
   if (!object.len)
@@ -131,21 +133,24 @@ static void add_custom(struct run_info *info, struct texts *t,
     buf_addstr(&merged, object);
   buf_free(&t->custom);
   t->custom = merged;
-  info->custom_json = buf_cstr(&t->custom);
 }
 
 /* What control(run) reported, and the scenario's own summary(): into the
  * results, or as text. */
 static void ask_scenario(const struct run_report *r, const struct summary *s,
-                         struct run_info *info, struct texts *t)
+                         struct run_extras *x, struct run_info *info,
+                         struct texts *t)
 {
   struct buf json = {0}, answer = {0};
-  add_custom(info, t, buf_str(&r->result->reports));
+  add_custom(t, buf_str(&r->result->reports));
+  run_extras_fill(x, buf_str(&t->custom), info);
   if (!scenario_has(r->scenario, HOOK_SUMMARY) || !r->result->vm)
     return;
   results_write(&json, s, info, r->options->blocks);
-  if (vm_summary(r->result->vm, buf_str(&json), &answer, &t->said) == VM_OK)
-    add_custom(info, t, buf_str(&answer));
+  if (vm_summary(r->result->vm, buf_str(&json), &answer, &t->said) == VM_OK) {
+    add_custom(t, buf_str(&answer));
+    run_extras_fill(x, buf_str(&t->custom), info);
+  }
   buf_free(&json);
   buf_free(&answer);
 }
@@ -163,7 +168,8 @@ static int print(FILE *to, struct str text)
 
 /* Everything for people. It stays off stdout when JSON goes there. */
 static int show(const struct run_report *r, const struct summary *s,
-                const struct run_info *info, const struct texts *t)
+                const struct run_extras *x, const struct run_info *info,
+                const struct texts *t)
 {
   const struct run_options *o = r->options;
   bool taken = (o->output && strcmp(o->output, "-") == 0) ||
@@ -174,6 +180,7 @@ static int show(const struct run_report *r, const struct summary *s,
   table_write(&out, s, info, o->blocks);
   stage_table_write(&out, info);
   notes_after(&out, s, info);
+  run_extras_show(x, &out);
   if (t->said.len) {
     buf_addstr(&out, buf_str(&t->said));
     if (out.p[out.len - 1] != '\n')
@@ -220,6 +227,7 @@ int run_report(const struct run_report *r)
   struct summary_config sc = {.n_percentiles = r->options->n_percentiles,
                               .request_rate =
                                   r->options->config.load.request_rate};
+  struct run_extras extras;
   struct run_info info;
   int status = 0;
   memcpy(sc.percentiles, r->options->percentiles, sizeof sc.percentiles);
@@ -231,16 +239,21 @@ int run_report(const struct run_report *r)
   info = make_info(r, &t);
   info.stages = stages.list;
   info.n_stages = stages.n;
-  ask_scenario(r, &s, &info, &t);
-  if (show(r, &s, &info, &t) < 0)
+  run_extras_init(&extras, r->scenario, r->result, &s,
+                  &r->options->config.thresholds);
+  ask_scenario(r, &s, &extras, &info, &t);
+  if (show(r, &s, &extras, &info, &t) < 0)
     status = 1;
   if (s.completed == 0 || failed_too_often(r) || vm_dead(r->result->vm) ||
       r->result->control_failed)
     status = 1;
   if (save(r, &s, &info) < 0)
     status = 1;
+  if (status == 0 && run_extras_broken(&extras))
+    status = 99;
   if (r->result->signal)
     status = 130;
+  run_extras_deinit(&extras);
   run_stages_free(&stages);
   summary_deinit(&s);
   free_texts(&t);

@@ -159,6 +159,12 @@ static const struct option rows[] = {
      .shown_default = "ttft,tpot,itl"},
     {"metric-percentiles", "LIST", OPTION_STRING, AT(metric_percentiles),
      .help = "percentiles to show: 50,90,99.9", .shown_default = "99"},
+    {"threshold", "EXPR", OPTION_LIST, AT(thresholds),
+     .help = "exit with 99 unless this holds: \"ttft.p99 < 500ms\", "
+             "\"error_rate < 1%\"; with \"abort after 10s\" behind it the "
+             "run is stopped as well; may be repeated"},
+    {"thresholds", "FILE", OPTION_STRING, AT(thresholds_file),
+     .help = "read thresholds from this file, one a line"},
     {"metadata", "NAME=VALUE", OPTION_PAIRS, AT(metadata),
      .help = "put this into the results; may be repeated"},
     {"force", NULL, OPTION_BOOLEAN, AT(force),
@@ -187,7 +193,8 @@ const struct options_spec run_options_spec = {
     .footer =
         "Exit status: 0 done; 1 nothing succeeded, the pre-flight request "
         "failed for good, or results could not be written; 2 wrong use, "
-        "before any request; 130 interrupted, with results.",
+        "before any request; 99 a threshold is broken; 130 interrupted, with "
+        "results. Of several, 130 goes before 1, and 1 before 99.",
     .rows = rows,
     .n = sizeof rows / sizeof rows[0],
     .max_args = 1,

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "stats/slo.h"
+#include "stats/threshold.h"
 
 enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA };
 enum ramp_shape { RAMP_LINEAR, RAMP_EXPONENTIAL, RAMP_STEP };
@@ -102,6 +103,7 @@ struct config {
   size_t lua_memory;
   uint64_t max_script_errors;
   struct slo slo; /* zeroed: none */
+  struct thresholds thresholds;
 };
 
 struct body_defaults;

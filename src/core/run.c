@@ -21,6 +21,8 @@
 #define BRIEF_NS (3 * NS_PER_SEC)
 #define TICK_S   0.25
 #define TICKS    5 /* samples kept for the rates: one second */
+/* Thresholds that may end the run are looked at every so many ticks. */
+#define JUDGE_TICKS 4
 
 enum state { STARTING, WARMUP, MEASURE, ENDED };
 
@@ -39,8 +41,12 @@ struct run {
   ev_signal on_int, on_term;
   ev_timer tick;
 
+  struct custom declared; /* read by all workers as they start */
   struct worker **workers;
-  struct progress *progress; /* the latest of each worker */
+  struct progress *progress;  /* the latest of each worker */
+  struct live_figures **live; /* likewise; NULL: none yet */
+  uint64_t live_at_ns;        /* when they were asked for */
+  unsigned ticks;
   unsigned n, ready, sent, over;
   enum state state;
   bool failed, stopping, exhausted, out_of_time;
@@ -61,7 +67,8 @@ struct run {
 const char *stop_reason_name(enum stop_reason r)
 {
   static const char *const names[] = {"requests",    "duration", "exhausted",
-                                      "interrupted", "script",   "control"};
+                                      "interrupted", "script",   "threshold",
+                                      "control"};
   return names[r];
 }
 
@@ -285,6 +292,23 @@ static void keep_error(char **kept, char **text)
   *text = NULL;
 }
 
+static void free_live(struct live_figures *l)
+{
+  if (l)
+    live_figures_deinit(l);
+  mem_free(l);
+}
+
+static void keep_progress(struct run *r, unsigned i,
+                          const struct worker_report *report)
+{
+  r->progress[i] = *report->progress;
+  if (!report->live)
+    return;
+  free_live(r->live[i]);
+  r->live[i] = report->live;
+}
+
 static void on_report(struct worker *w, const struct worker_report *report,
                       void *ud)
 {
@@ -324,7 +348,7 @@ static void on_report(struct worker *w, const struct worker_report *report,
   case WORKER_PROGRESS:
     for (unsigned i = 0; i < r->n; i++)
       if (r->workers[i] == w)
-        r->progress[i] = *report->progress;
+        keep_progress(r, i, report);
     break;
   }
   mem_free(text);
@@ -371,6 +395,51 @@ static void rates(struct run *r, const struct progress *sum,
   r->samples[r->n_samples++] = now;
 }
 
+/* ---- thresholds that may end the run ---- */
+
+static void end_by(struct run *r, const struct live_figures *l, size_t i,
+                   double elapsed_s)
+{
+  const struct threshold *t = &r->config->thresholds.list[i];
+  double value = live_figures_value(l, i, elapsed_s);
+  /* What has no sample yet is not broken yet. */
+  if (isnan(value) || threshold_holds(t, value) || r->stopping)
+    return;
+  r->out->broken = i + 1;
+  r->out->broken_value = value;
+  stop_sending(r, STOP_THRESHOLD, t->text, r->config->load.drain_ns);
+}
+
+static void judge(struct run *r)
+{
+  const struct thresholds *all = &r->config->thresholds;
+  uint64_t elapsed_ns = ns_since(r->t0_ns, r->live_at_ns);
+  struct live_figures sum;
+  live_figures_init(&sum, all, &r->out->stage_names, &r->config->slo,
+                    &r->out->custom);
+  for (unsigned i = 0; i < r->n; i++)
+    if (r->live[i])
+      live_figures_merge(&sum, r->live[i]);
+  for (size_t i = 0; i < all->n; i++)
+    if (all->list[i].abort && elapsed_ns >= all->list[i].grace_ns)
+      end_by(r, &sum, i, ns_to_sec(elapsed_ns));
+  live_figures_deinit(&sum);
+}
+
+/* Once a second: ask the workers, and a tick later judge what they told. True
+ * when they are to be asked. */
+static bool judge_tick(struct run *r)
+{
+  if (r->state != MEASURE || !thresholds_abort(&r->config->thresholds))
+    return false;
+  if (++r->ticks % JUDGE_TICKS == 0)
+    judge(r);
+  if (r->ticks % JUDGE_TICKS != JUDGE_TICKS - 1)
+    return false;
+  r->live_at_ns = clock_ns();
+  return true;
+}
+
 static void on_tick(EV_P_ ev_timer *t, int revents)
 {
   struct run *r = t->data;
@@ -378,14 +447,16 @@ static void on_tick(EV_P_ ev_timer *t, int revents)
   struct run_progress p = {.warmup = r->state == WARMUP,
                            .draining = r->sent == r->n,
                            .progress = &sum};
+  bool live;
   (void)loop, (void)revents;
   if (r->state != WARMUP && r->state != MEASURE)
     return;
+  live = judge_tick(r);
   if (r->control && r->duration_ns && clock_ns() >= r->t0_ns + r->duration_ns)
     stop_sending(r, STOP_DURATION, "", r->config->load.drain_ns);
   for (unsigned i = 0; i < r->n; i++) {
     progress_merge(&sum, &r->progress[i]);
-    worker_poll(r->workers[i]);
+    worker_poll(r->workers[i], live);
   }
   p.elapsed_ns = ns_since(r->t0_ns, clock_ns());
   rates(r, &sum, &p);
@@ -428,14 +499,26 @@ static unsigned worker_count(const struct config *c)
   return (unsigned)n;
 }
 
+static struct stage_names name_stages(const struct load *l)
+{
+  const char **names = mem_zalloc(l->n_stages, sizeof *names);
+  for (size_t i = 0; i < l->n_stages; i++)
+    names[i] = l->stages[i].label;
+  return (struct stage_names){names, l->n_stages};
+}
+
 int run_prepare(const struct config *c, const struct scenario *s,
                 struct run_result *out, struct err *e)
 {
   struct vm_config vc = {.scenario = s, .body = config_body(c), .main = true};
   *out = (struct run_result){.errors = script_errors_new(),
                              .watchdog = watchdog_new(0)};
+  if (custom_declare(&out->custom, s->metrics, s->path, e) < 0)
+    return -1;
+  out->stage_names = name_stages(&c->load);
   vc.errors = out->errors;
   vc.watchdog = out->watchdog;
+  vc.custom = &out->custom;
   out->vm = vm_new(&vc, e);
   if (!out->vm)
     return -1;
@@ -452,6 +535,8 @@ static void start_workers(struct run *r)
       .data = buf_str(&r->out->data),
       .errors = r->out->errors,
       .watchdog = r->out->watchdog,
+      .declared = &r->declared,
+      .stages = &r->out->stage_names,
       .callbacks = r->cb,
       .main_loop = r->loop,
       .report = on_report,
@@ -518,12 +603,14 @@ static void collect(struct run *r)
       metrics_merge(out->metrics, f->metrics);
     }
     sessions_merge(&out->sessions, &f->sessions);
+    custom_merge(&out->custom, &f->custom);
     collect_stages(r, f);
     client_add(&out->client, &f->client);
     add_counts(&out->net, &f->net);
     if (f->clock > out->clock)
       out->clock = f->clock;
     worker_free(r->workers[i]);
+    free_live(r->live[i]);
   }
 }
 
@@ -550,6 +637,8 @@ int run_execute(const struct config *c, const struct scenario *s,
   r.n = out->threads = worker_count(c);
   r.workers = mem_zalloc(r.n, sizeof(struct worker *));
   r.progress = mem_zalloc(r.n, sizeof *r.progress);
+  r.live = mem_zalloc(r.n, sizeof(struct live_figures *));
+  custom_like(&r.declared, &out->custom);
   watch(&r);
   start_workers(&r);
   while (r.state != ENDED)
@@ -562,6 +651,8 @@ int run_execute(const struct config *c, const struct scenario *s,
   ev_loop_destroy(r.loop);
   mem_free(r.workers);
   mem_free(r.progress);
+  mem_free(r.live);
+  custom_deinit(&r.declared);
   if (!r.failed) {
     vm_teardown(out->vm);
     return 0;
@@ -575,6 +666,8 @@ void run_result_free(struct run_result *r)
 {
   metrics_free(r->metrics);
   sessions_deinit(&r->sessions);
+  custom_deinit(&r->custom);
+  mem_free((void *)r->stage_names.names);
   for (size_t i = 0; i < r->n_stages; i++) {
     mem_free(r->stages[i].label);
     metrics_free(r->stages[i].metrics);

@@ -7,8 +7,10 @@
 #define STOKE_CORE_RUN_H
 
 #include "core/config.h"
-#include "stats/client.h"
 #include "net/xfer.h"
+#include "stats/client.h"
+#include "stats/custom.h"
+#include "stats/filter.h"
 #include "stats/metrics.h"
 #include "stats/progress.h"
 #include "stats/record.h"
@@ -26,6 +28,7 @@ enum stop_reason {
   STOP_EXHAUSTED,   /* the scenario had nothing left to send */
   STOP_INTERRUPTED, /* SIGINT or SIGTERM */
   STOP_SCRIPT,      /* the script asked for it, or failed too often */
+  STOP_THRESHOLD,   /* one that may end the run was broken */
   STOP_CONTROL,     /* control(run) had nothing left to do */
 };
 const char *stop_reason_name(enum stop_reason r);
@@ -73,6 +76,12 @@ struct run_result {
 
   struct metrics *metrics; /* all workers'; NULL: run_execute failed */
   struct sessions sessions;
+  /* What the scenario recorded, in all VMs; the main thread's own goes here
+   * directly. Declared by run_prepare. */
+  struct custom custom;
+  struct stage_names stage_names; /* of records' stages; the array is ours */
+  size_t broken;       /* 1 + the threshold that ended the run; 0: none */
+  double broken_value; /* what it was then; see judge.h */
   struct run_stage *stages;
   size_t n_stages;
   struct buf reports;   /* run:report's: a JSON object, or empty */

@@ -68,6 +68,7 @@ struct worker {
   uint64_t window_t0_ns, window_bound, window_in_flight, window_sent;
 
   struct progress progress;
+  struct live_figures live;    /* of thresholds that may end the run */
   struct exchange_live before; /* totals when the measured phase began */
   uint64_t cpu_start_ns, wall_start_ns;
   struct worker_figures figures;
@@ -75,14 +76,21 @@ struct worker {
 
 /* ---- telling the main thread ---- */
 
-static void post(struct worker *w, struct worker_report *r)
+static void free_report(struct worker_report *r)
 {
-  /* Only answers to polls could ever pile up; they may be dropped. */
-  if (mailbox_post(w->reports, (struct message){.ptr = r}))
-    return;
+  if (r->live)
+    live_figures_deinit(r->live);
+  mem_free(r->live);
   mem_free(r->text);
   mem_free(r->progress);
   mem_free(r);
+}
+
+static void post(struct worker *w, struct worker_report *r)
+{
+  /* Only answers to polls could ever pile up; they may be dropped. */
+  if (!mailbox_post(w->reports, (struct message){.ptr = r}))
+    free_report(r);
 }
 
 static void tell(struct worker *w, enum worker_event event, const char *text)
@@ -90,10 +98,30 @@ static void tell(struct worker *w, enum worker_event event, const char *text)
   struct worker_report *r = mem_new(struct worker_report);
   r->event = event;
   r->text = text ? mem_strdup(text) : NULL;
-  if (event == WORKER_PROGRESS) {
-    r->progress = mem_new(struct progress);
-    *r->progress = w->progress;
-  }
+  post(w, r);
+}
+
+/* What thresholds look at while the run goes on, as it is now. */
+static struct live_figures *copy_live(struct worker *w)
+{
+  const struct config *c = w->setup.config;
+  struct live_figures *l = mem_new(struct live_figures);
+  live_figures_init(l, &c->thresholds, w->setup.stages, &c->slo,
+                    w->setup.declared);
+  live_figures_merge(l, &w->live);
+  custom_merge(&l->custom, &w->figures.custom);
+  sessions_merge(&l->sessions, &w->figures.sessions);
+  return l;
+}
+
+static void tell_progress(struct worker *w, bool live)
+{
+  struct worker_report *r = mem_new(struct worker_report);
+  r->event = WORKER_PROGRESS;
+  r->progress = mem_new(struct progress);
+  *r->progress = w->progress;
+  if (live)
+    r->live = copy_live(w);
   post(w, r);
 }
 
@@ -345,6 +373,7 @@ static void on_record(const struct record *r, void *ud)
   metrics_add(w->figures.metrics, r);
   if (r->phase == PHASE_MEASURE) {
     progress_ended(&w->progress, r);
+    live_figures_add(&w->live, r);
     if (w->figures.stages)
       metrics_add(w->figures.stages[r->stage], r);
     add_to_window(w, r);
@@ -420,6 +449,7 @@ static void go(struct worker *w, enum phase phase, uint64_t t0_ns)
   w->t0_ns = t0_ns;
   w->running = true;
   w->over = false;
+  vm_mute(w->vm, phase == PHASE_WARMUP);
   sched_init(&w->sched, c->seed, w->setup.index, w->setup.count,
              phase == PHASE_MEASURE ? c->load.num_requests
                                     : c->load.warmup_requests);
@@ -470,7 +500,7 @@ static void on_order(const struct message *m, void *ud)
     const struct exchange_live *live = exchange_live(w->exchanges);
     w->progress.tokens = live->tokens - w->before.tokens;
     w->progress.sent = live->sent - w->before.sent;
-    tell(w, WORKER_PROGRESS, NULL);
+    tell_progress(w, m->value);
     break;
   }
   case ORDER_STAGE:
@@ -502,9 +532,9 @@ void worker_stop(struct worker *w, uint64_t grace_ns)
   order(w, ORDER_STOP, 0, grace_ns);
 }
 
-void worker_poll(struct worker *w)
+void worker_poll(struct worker *w, bool live)
 {
-  order(w, ORDER_POLL, 0, 0);
+  order(w, ORDER_POLL, 0, live);
 }
 
 void worker_stage(struct worker *w, const struct stage *s, uint16_t number,
@@ -564,6 +594,7 @@ static int make_vm(struct worker *w, struct err *e)
       .body = config_body(c),
       .errors = w->setup.errors,
       .watchdog = w->setup.watchdog,
+      .custom = &w->figures.custom,
       .data = w->setup.data,
       .worker = w->setup.index,
       .workers = w->setup.count,
@@ -635,6 +666,9 @@ static void set_up(struct worker *w)
     w->figures.stages = mem_zalloc(c->load.n_stages, sizeof(void *));
     w->figures.stage_t0_ns = mem_zalloc(c->load.n_stages, sizeof(uint64_t));
   }
+  custom_like(&w->figures.custom, w->setup.declared);
+  live_figures_init(&w->live, &c->thresholds, w->setup.stages, &c->slo,
+                    w->setup.declared);
   w->headers = config_headers(c, &e);
   make_net(w);
   if (e.count || make_vm(w, &e) < 0) {
@@ -675,6 +709,7 @@ static void tear_down(struct worker *w)
   timer_deinit(&w->drain_timer);
   timer_deinit(&w->probe);
   mailbox_free(w->orders);
+  live_figures_deinit(&w->live);
 }
 
 static void *worker_main(void *arg)
@@ -745,6 +780,7 @@ void worker_free(struct worker *w)
   mailbox_free(w->reports);
   metrics_free(w->figures.metrics);
   sessions_deinit(&w->figures.sessions);
+  custom_deinit(&w->figures.custom);
   for (size_t i = 0; w->figures.stages && i < w->setup.config->load.n_stages;
        i++)
     metrics_free(w->figures.stages[i]);

@@ -9,6 +9,7 @@
 #include "core/run.h"
 #include "net/xfer.h"
 #include "stats/client.h"
+#include "stats/judge.h"
 #include "stats/metrics.h"
 #include "stats/progress.h"
 #include "stats/sessions.h"
@@ -42,6 +43,7 @@ struct worker_report {
   char *text;                /* the receiver frees it */
   struct progress *progress; /* likewise */
   struct worker_window window;
+  struct live_figures *live; /* likewise; NULL: not asked for */
 };
 
 typedef void worker_report_cb(struct worker *w, const struct worker_report *r,
@@ -54,6 +56,8 @@ struct worker_setup {
   struct str data; /* what setup() returned, for the VM */
   struct script_errors *errors;
   struct watchdog *watchdog;
+  const struct custom *declared;    /* metrics of the scenario's */
+  const struct stage_names *stages; /* for thresholds that may end the run */
   const struct run_callbacks *callbacks;
   struct ev_loop *main_loop;
   worker_report_cb *report; /* on the main loop */
@@ -68,7 +72,7 @@ struct worker *worker_start(const struct worker_setup *s);
 void worker_go(struct worker *w, enum phase phase, uint64_t t0_ns);
 /* Start nothing more; what is in flight may go on for grace_ns. */
 void worker_stop(struct worker *w, uint64_t grace_ns);
-void worker_poll(struct worker *w);
+void worker_poll(struct worker *w, bool live);
 /* A new rule from t0_ns on; it has no end of its own. The stage is copied. */
 void worker_stage(struct worker *w, const struct stage *s, uint16_t number,
                   uint64_t t0_ns);
@@ -85,6 +89,7 @@ void worker_join(struct worker *w);
 struct worker_figures {
   struct metrics *metrics;
   struct sessions sessions;
+  struct custom custom;
   struct metrics **stages; /* one per stage of a load that has stages */
   uint64_t *stage_t0_ns;   /* when each began; 0: never */
   struct client_worker client;

@@ -7,6 +7,7 @@
 #include "report/blocks.h"
 #include "report/field.h"
 #include "report/host.h"
+#include "report/latency_out.h"
 #include "report/notes.h"
 
 /* ---- what was run ---- */
@@ -153,43 +154,11 @@ static void write_figures(struct json_writer *w, const struct summary *s)
 
 /* ---- latencies ---- */
 
-static void write_percentiles(struct json_writer *w, const struct summary *s,
-                              const struct latency *l)
-{
-  char key[40], name[32];
-  for (int i = 0; i < LATENCY_PERCENTILES; i++)
-    field_number(w, latency_names[i], l->p[i]);
-  for (size_t i = 0; i < s->n_percentiles; i++) {
-    bool standard = false;
-    for (int k = 0; k < LATENCY_PERCENTILES; k++)
-      standard = standard || latency_percentiles[k] == s->percentiles[i];
-    for (size_t k = 0; k < i; k++)
-      standard = standard || s->percentiles[k] == s->percentiles[i];
-    if (standard)
-      continue;
-    snprintf(key, sizeof key, "p%s", percentile_name(s->percentiles[i], name));
-    field_number(w, key, l->user[i]);
-  }
-}
-
-static void write_latency(struct json_writer *w, const struct summary *s,
-                          const char *key, const struct latency *l)
-{
-  field_object(w, key);
-  field_count(w, "count", l->count);
-  field_number(w, "mean", l->mean);
-  field_number(w, "std", l->std);
-  field_number(w, "min", l->min);
-  write_percentiles(w, s, l);
-  field_number(w, "max", l->max);
-  json_end_object(w);
-}
-
 static void write_latencies(struct json_writer *w, const struct summary *s)
 {
   field_object(w, "latency");
   for (int f = 0; f < FIGURE_COUNT; f++)
-    write_latency(w, s, figure_name((enum figure)f), &s->latency[f]);
+    latency_write(w, s, figure_name((enum figure)f), &s->latency[f]);
   json_end_object(w);
 }
 
@@ -232,7 +201,7 @@ static void write_stage(struct json_writer *w, const struct run_stage_info *i)
   write_outcomes(w, s);
   write_figures(w, s);
   write_latencies(w, s);
-  write_latency(w, s, "send_lag", &s->send_lag);
+  latency_write(w, s, "send_lag", &s->send_lag);
   json_end_object(w);
 }
 
@@ -364,7 +333,7 @@ static void write_network(struct json_writer *w, const struct summary *s,
   field_number(w, "tls_ms", mean_ms(r->tls_ns, r->opened));
   field_count(w, "opened", r->opened);
   field_count(w, "reused", r->reused);
-  write_latency(w, s, "request_connect", &s->connect);
+  latency_write(w, s, "request_connect", &s->connect);
   json_end_object(w);
 }
 
@@ -398,8 +367,8 @@ static void write_client(struct json_writer *w, const struct summary *s)
   field_number(w, "planned_rps", s->planned_rps);
   field_number(w, "achieved_rps", s->achieved_rps);
   field_count(w, "capped", s->capped);
-  write_latency(w, s, "send_lag", &s->send_lag);
-  write_latency(w, s, "loop_lag", &s->loop_lag);
+  latency_write(w, s, "send_lag", &s->send_lag);
+  latency_write(w, s, "loop_lag", &s->loop_lag);
   write_script(w, c);
   field_array(w, "cpu_share");
   for (size_t i = 0; i < c->threads; i++)
@@ -458,6 +427,7 @@ void results_stoke(struct json_writer *w, const struct summary *s,
   write_answers(w, s);
   write_stages(w, r);
   field_raw(w, "turns", r->turns_json, "[]");
+  field_raw(w, "tags", r->tags_json, "{}");
   field_raw(w, "sessions", r->sessions_json, "null");
   write_series(w, s);
   write_network(w, s, r);

@@ -60,7 +60,7 @@ struct run_info {
 
   /* end */
   const char *stop_reason; /* "requests", "duration", "interrupted",
-                                * "script: …", "exhausted", "errors" */
+                                * "script: …", "threshold: …", "exhausted" */
   bool interrupted;
 
   /* network sums; means are over `opened` */
@@ -73,6 +73,7 @@ struct run_info {
   /* JSON texts of what other modules measured; NULL: nothing */
   const char *sessions_json;   /* object -> null */
   const char *turns_json;      /* array -> [] */
+  const char *tags_json;       /* object -> {} */
   const char *thresholds_json; /* array -> [] */
   const char *checks_json;     /* array -> [] */
   const char *custom_json;     /* object -> {} */

@@ -18,6 +18,7 @@
  * s:stop(reason)        ask the run to end             [-0, +0, v]
  * s:plan(n)             turns that are meant to come   [-0, +0, v]
  * s:log(…)              a line on stderr               [-0, +0, v]
+ * s:record(name[, v]), s:check(name, ok)    see bind_record.c
  * s.id, .branch, .turn, .params, .data, .args, .stage, .rng, .now
  *                                                      [-0, +1, v] */
 
@@ -284,6 +285,7 @@ void bind_session(lua_State *L)
   luaL_newmetatable(L, SESSION_MT);
   lua_newtable(L);
   luaL_register(L, NULL, methods);
+  record_set(L, true);
   for (size_t i = 0; i < sizeof field_names / sizeof *field_names; i++) {
     lua_pushinteger(L, (lua_Integer)i);
     lua_setfield(L, -2, field_names[i]);

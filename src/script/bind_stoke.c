@@ -18,7 +18,8 @@
  * stoke.dist(text | number)      -> distribution         [-0, +1, v]
  * stoke.read(path)               -> text | nil, err      [-0, +(1|2), m]
  * stoke.lines(path)              -> list | nil, err      [-0, +(1|2), m]
- * stoke.stop([reason])           ask the run to end      [-0, +0, m] */
+ * stoke.stop([reason])           ask the run to end      [-0, +0, m]
+ * stoke.record, stoke.check      see bind_record.c */
 
 static int duration_l(lua_State *L)
 {
@@ -162,6 +163,7 @@ void bind_stoke(lua_State *L)
   const struct vm *vm = vm_of(L);
   lua_newtable(L);
   luaL_register(L, NULL, functions);
+  record_set(L, false);
   lua_pushstring(L, stoke_version);
   lua_setfield(L, -2, "version");
   if (vm->workers) {

@@ -33,6 +33,10 @@ struct response_box *response_push(struct lua_State *L); /* [-0, +1, m] */
 void response_push_copy(struct lua_State *L,
                         const struct response *r); /* [-0, +1, m] */
 
+/* bind_record.c: put `record` and `check` into the table on top, to be called
+ * with a colon or plainly. [-0, +0, m] */
+void record_set(struct lua_State *L, bool methods);
+
 /* bind_session.c, bind_run.c, bind_measure.c */
 void bind_session(struct lua_State *L); /* [-0, +0, m] */
 void bind_run(struct lua_State *L);     /* [-0, +0, m] */

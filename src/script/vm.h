@@ -27,6 +27,7 @@
 #include "script/request.h"
 #include "script/scenario.h"
 
+struct custom;
 struct vm;
 struct watchdog;
 
@@ -35,7 +36,9 @@ struct vm_config {
   struct body_defaults body;       /* strings borrowed for the VM's life */
   struct script_errors *errors;    /* shared; outlives the VM */
   struct watchdog *watchdog;       /* or NULL: hooks may take for ever */
-  struct str data; /* what vm_setup wrote, or empty; copied into the VM */
+  struct custom *custom; /* where record and check go; outlives the VM. NULL:
+                          * they are errors */
+  struct str data;       /* what vm_setup wrote, or empty; copied into the VM */
   unsigned worker, workers; /* 0-based; shown as stoke.worker (1-based) */
   bool main; /* the main thread's: print in the main chunk is heard */
 };
@@ -46,6 +49,9 @@ struct vm *vm_new(const struct vm_config *c, struct err *e);
 void vm_free(struct vm *vm);
 /* Time zero, for ctx.now(). */
 void vm_start(struct vm *vm, uint64_t t0_ns);
+/* What is recorded and checked from now on counts, or (muted: the warm-up, a
+ * sample) does not. */
+void vm_mute(struct vm *vm, bool muted);
 
 /* ---- hooks ---- */
 

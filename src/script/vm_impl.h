@@ -34,6 +34,8 @@ struct vm {
   lua_State *L; /* its stack: 1 traceback handler, 2 trampoline */
   const struct scenario *scenario;
   struct script_errors *errors; /* NULL while the scenario is opened */
+  struct custom *custom;        /* or NULL */
+  bool muted;                   /* nothing is recorded */
   struct body *body;
   struct buf scratch, extra; /* JSON and other text on its way */
   int64_t max_tokens;        /* of the command line, or -1 */

@@ -79,6 +79,7 @@ struct vm *vm_bare(const struct scenario *s, const struct vm_config *c)
   vm->rng = &vm->own_rng;
   if (c) {
     vm->errors = c->errors;
+    vm->custom = c->custom;
     vm->endpoint = c->body.endpoint;
     vm->max_tokens = c->body.max_tokens;
     vm->worker = c->worker;
@@ -199,6 +200,7 @@ static void push_context(lua_State *L)
   lua_setfield(L, -2, "data");
   lua_pushcfunction(L, now_l);
   lua_setfield(L, -2, "now");
+  record_set(L, true);
 }
 
 static int install(lua_State *L)
@@ -261,6 +263,11 @@ void vm_start(struct vm *vm, uint64_t t0_ns)
   vm->t0_ns = t0_ns;
   /* This thread may have been started with all signals blocked. */
   watchdog_unblock();
+}
+
+void vm_mute(struct vm *vm, bool muted)
+{
+  vm->muted = muted;
 }
 
 void vm_free(struct vm *vm)
