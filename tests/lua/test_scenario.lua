@@ -88,5 +88,11 @@ describe("metrics and thresholds", function()
     equal(problems("thresholds", { "ttft.p95 < 2s" }), {})
     equal(#problems("thresholds", { 5 }), 1)
     equal(#problems("thresholds", { a = "b" }), 1)
+    equal(problems("thresholds", {
+      { "ttft.p99 < 1s", abort_on_fail = true, grace = "10s" }, { "failed == 0" },
+    }), {})
+    equal(#problems("thresholds", { { "ttft.p99 < 1s", grace = "10s" } }), 1)
+    equal(#problems("thresholds", { { "ttft.p99 < 1s", abort_on_fail = 1 } }), 1)
+    equal(#problems("thresholds", { { abort_on_fail = true }, { "x < 1", abort = true } }), 2)
   end)
 end)
