@@ -213,10 +213,13 @@ static int save(const struct run_report *r, const struct summary *s,
   return rc;
 }
 
-static bool failed_too_often(const struct run_report *r)
+/* More errors than allowed, or one that a VM did not survive. */
+static bool script_failed(const struct run_report *r)
 {
-  return r->result->errors && script_errors_total(r->result->errors) >
-                                  r->options->config.max_script_errors;
+  struct script_errors *errors = r->result->errors;
+  return errors &&
+         (script_errors_gave_up(errors) ||
+          script_errors_total(errors) > r->options->config.max_script_errors);
 }
 
 int run_report(const struct run_report *r)
@@ -244,8 +247,7 @@ int run_report(const struct run_report *r)
   ask_scenario(r, &s, &extras, &info, &t);
   if (show(r, &s, &extras, &info, &t) < 0)
     status = 1;
-  if (s.completed == 0 || failed_too_often(r) || vm_dead(r->result->vm) ||
-      r->result->control_failed)
+  if (s.completed == 0 || script_failed(r) || r->result->control_failed)
     status = 1;
   if (save(r, &s, &info) < 0)
     status = 1;

@@ -18,6 +18,7 @@ struct script_errors {
   struct entry entries[PLACES_MAX];
   size_t n;
   uint64_t total;
+  bool gave_up;
 };
 
 struct script_errors *script_errors_new(void)
@@ -89,6 +90,22 @@ bool script_errors_add(struct script_errors *t, const char *hook,
   t->total++;
   pthread_mutex_unlock(&t->lock);
   return fresh;
+}
+
+void script_errors_give_up(struct script_errors *t)
+{
+  pthread_mutex_lock(&t->lock);
+  t->gave_up = true;
+  pthread_mutex_unlock(&t->lock);
+}
+
+bool script_errors_gave_up(struct script_errors *t)
+{
+  bool gave_up;
+  pthread_mutex_lock(&t->lock);
+  gave_up = t->gave_up;
+  pthread_mutex_unlock(&t->lock);
+  return gave_up;
 }
 
 uint64_t script_errors_total(struct script_errors *t)

@@ -26,6 +26,9 @@ bool script_errors_add(struct script_errors *t, const char *hook,
                        const char *message, const char *traceback);
 /* The "my.lua:12" that a message begins with, or {NULL, 0}. */
 struct str script_error_place(struct str message);
+/* A VM is dead (see vm.h): the run has to end, and not as a success. */
+void script_errors_give_up(struct script_errors *t);
+bool script_errors_gave_up(struct script_errors *t);
 /* All of them, over all threads; compare with --max-script-errors. */
 uint64_t script_errors_total(struct script_errors *t);
 /* The i-th place in order of appearance; false when there are fewer. The

@@ -94,6 +94,8 @@ void vm_report_error(struct vm *vm)
 {
   const char *message = buf_cstr(&vm->error);
   const char *trace = buf_cstr(&vm->traceback);
+  if (vm->errors && vm->dead)
+    script_errors_give_up(vm->errors);
   if (vm->errors && script_errors_add(vm->errors, vm_doing(vm), message, trace))
     log_line("script error in %s: %s%s%s", vm_doing(vm), message,
              *trace ? "\n" : "", trace);

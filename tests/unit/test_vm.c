@@ -659,6 +659,7 @@ static void one_giant_step_ends_the_vm(void **state)
     assert_has(vm_error(b->vm), "test.lua:");
     if (vm_dead(b->vm))
       assert_int_equal(box_request(b, 1), VM_FAILED);
+    assert_int_equal(script_errors_gave_up(b->errors), vm_dead(b->vm));
     box_close(b);
   }
 }
