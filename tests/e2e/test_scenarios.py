@@ -207,3 +207,15 @@ def test_ready_messages_bodies_and_headers(script):
     assert [m["role"] for m in cooked.json["messages"]] == ["system", "user"]
     assert cooked.json["temperature"] == 0.5 and cooked.json["stop"] == ["x"]
     assert cooked.json["deep"] == {"er": 1} and cooked.headers["x-a"] == "b"
+
+
+@pytest.mark.parametrize("loop", [
+    "while true do end",
+    "local s = ('a'):rep(40) s:find(('a?'):rep(40) .. ('a'):rep(40))"])
+def test_a_hook_that_never_returns_ends_the_run(script, loop):
+    r = script("return { request = function(ctx)\n"
+               f"if ctx.id == 5 then {loop} end\n"
+               "return { prompt = 'x' } end }", "-n", 100000, "-c", 2, code=1)
+    assert "case.lua:1: request did not return" in r.err
+    assert r.json["completed"] == 4
+    assert r.stoke["stop_reason"].startswith("script: ")
