@@ -8,8 +8,8 @@
  * watchdog: first with an error at its next bytecode, then, where there is
  * none (compiled loops, pattern matching), by leaving the state behind. Memory
  * past the cap is an error in the script; twice the cap at once leaves the
- * state behind as well. Such a VM is dead: every later call fails. What it
- * held is never freed.
+ * state behind as well. Such a VM is dead: every later call fails, and what
+ * the state held is never freed.
  *
  * A VM is used by one thread at a time, whose stack must have 8 MB (see
  * recursion.h) and which must not block the watchdog's signal. Instants are

@@ -276,10 +276,11 @@ void vm_free(struct vm *vm)
     return;
   if (vm->watchdog)
     watchdog_remove(vm->watchdog, vm);
-  if (vm->dead)
-    return; /* its state must never be entered again, not even to free it */
-  lua_setallocf(vm->L, vm->allocator, vm->allocator_ud);
-  lua_close(vm->L);
+  /* A dead state must never be entered again, not even to free it. */
+  if (!vm->dead) {
+    lua_setallocf(vm->L, vm->allocator, vm->allocator_ud);
+    lua_close(vm->L);
+  }
   for (size_t i = 0; i < vm->n_files; i++) {
     mem_free(vm->files[i].path);
     mem_free(vm->files[i].sha256);
