@@ -61,7 +61,9 @@
 ---@field session_rate? number|number[] the same, for sessions
 ---@field arrival? "poisson"|"constant"|"gamma" Poisson by default
 ---@field burstiness? number the shape of `gamma`: 1 is Poisson, below 1 burstier
----@field max_concurrency? integer at most so many at once; alone: a closed loop
+---@field max_concurrency? integer|number[] at most so many at once; alone: a closed loop; `{ from, to }` ramps in time
+---@field max_prefill? integer at most so many requests that wait for their first token
+---@field pacing? string|number closed loop: a slot starts no sooner than this after its last start
 ---@field overflow? "queue"|"drop" what happens at the cap in an open loop; `queue` by default
 ---@field num_requests? integer
 ---@field num_sessions? integer
@@ -70,19 +72,26 @@
 ---@field warmup_requests? integer or a number of requests
 ---@field drain? string|number how long to wait for the rest; 30 s by default
 ---@field shape? "linear"|"exponential"|"step" of a ramp
+---@field steps? integer how many, of `step`
 ---@field stages? stoke.Stage[] one after the other
 ---@field rate? fun(t: number): number any curve: requests a second at `t` seconds
 ---@field arrivals? fun(i: integer, rng: stoke.Rng): number any gaps, in seconds
 
 ---One of `load.stages`.
 ---@class stoke.Stage
----@field duration string|number
+---@field duration? string|number
+---@field num_requests? integer a stage ends by time or number, whichever comes first
+---@field num_sessions? integer
 ---@field request_rate? number|number[]
 ---@field session_rate? number|number[]
 ---@field arrival? "poisson"|"constant"|"gamma"
 ---@field burstiness? number
----@field max_concurrency? integer
+---@field max_concurrency? integer|number[]
+---@field overflow? "queue"|"drop"
+---@field max_prefill? integer
+---@field pacing? string|number
 ---@field shape? "linear"|"exponential"|"step"
+---@field steps? integer
 ---@field label? string `ctx.stage`, and the name of its figures
 
 --| ## What hooks get

@@ -10,10 +10,16 @@ end
 
 local definitions = read("lua/types/stoke.d.lua")
 
--- Names in the rows of a table in C: {"name", something}.
+-- Names in the rows of a table in C, {"name", something}, or in Lua.
 local function names_in(path, pattern)
   local names = {}
-  for name in read(path):gmatch(pattern) do names[#names + 1] = name end
+  for name in read(path):gmatch(pattern) do
+    if name:sub(1, 1) == "{" then -- a table in Lua: its keys
+      for key in name:gmatch("([%w_]+) = ") do names[#names + 1] = key end
+    else
+      names[#names + 1] = name
+    end
+  end
   return names
 end
 
@@ -52,10 +58,12 @@ describe("lua/types/stoke.d.lua", function()
     { "stoke.Control", "src/script/bind_run.c", '{"([%w_]+)", %w+_l}' },
     { "stoke.Scenario", "src/script/scenario.h", 'X%([%u_]+, "([%w_]+)", ""%)' },
     { "stoke.Load", "src/script/scenario.h", 'X%([%u_]+, "([%w_]+)", "load"%)' },
+    { "stoke.Load", "lua/stoke/scenario.lua", "load_fields = (%b{})" },
+    { "stoke.Stage", "lua/stoke/scenario.lua", "stage_fields = (%b{})" },
   }
   for _, row in ipairs(rows) do
     local name, path, pattern = unpack(row)
-    it("describes all of " .. name, function()
+    it("describes all of " .. name .. " in " .. path, function()
       local names, text = names_in(path, pattern), class(name)
       assert(#names > 0, "no names in " .. path)
       for _, field in ipairs(names) do
