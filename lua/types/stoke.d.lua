@@ -32,8 +32,8 @@
 ---@field description? string one line
 ---@field params? table<string, stoke.Param> what the user may set with `-P name=value`
 ---@field load? stoke.Load the default load; flags override it field by field
----@field metrics? table<string, "counter"|"gauge"|"rate"|"trend"> custom metrics, declared
----@field thresholds? string[] expressions such as `"ttft.p95 < 2s"`; a broken one makes the exit status 99
+---@field metrics? table<string, "counter"|"gauge"|"rate"|"trend"> metrics of your own, declared; see [Recording](#recording)
+---@field thresholds? (string|stoke.Threshold)[] what the run must hold, such as `"ttft.p95 < 2s"`; a broken one makes the exit status 99; see [Thresholds](#thresholds)
 ---@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, tables of them); every thread gets a copy as `ctx.data`
 ---@field request? fun(ctx: stoke.Context): stoke.Request?, string? once a request; nil when there is nothing left to send. `nil, "why"` is an error
 ---@field session? fun(s: stoke.Session) once a session, as a coroutine: what waits yields to the event loop
@@ -43,6 +43,12 @@
 ---@field control? fun(run: stoke.Control) drives the load, as a coroutine on the main thread
 ---@field teardown? fun(run: stoke.Run) once, on the main thread, after the drain
 ---@field summary? fun(results: table): table|string|nil once, at the end. A table is merged into the results' `custom`, a string is printed after the table. `results` is the results file's object; what is under `"stoke"` can be reached from the top (`results.outcomes`)
+
+---A threshold that ends the run when it is broken: `{ "error_rate < 5%", abort_on_fail = true, grace = "10s" }`.
+---@class stoke.Threshold
+---@field [1] string the expression
+---@field abort_on_fail? boolean look once a second while the run goes on, and stop it
+---@field grace? string|number but not before this time
 
 ---One parameter: `params = { turns = { default = 6, min = 1, help = "model calls" } }`. All mistakes in
 ---`-P` are told at once, before anything is sent.
@@ -106,6 +112,8 @@
 ---@field stage? string the label of the current stage
 ---@field rng stoke.Rng random numbers of this request's own
 ---@field now fun(): number seconds since the run began
+---@field record fun(ctx: stoke.Context, name: string, value?: number|boolean) see [Recording](#recording)
+---@field check fun(ctx: stoke.Context, name: string, ok: any): boolean
 
 ---The argument of `setup` and `teardown`.
 ---@class stoke.Run
@@ -115,6 +123,8 @@
 ---@field rng stoke.Rng
 ---@field seed integer
 ---@field now fun(): number
+---@field record fun(run: stoke.Run, name: string, value?: number|boolean)
+---@field check fun(run: stoke.Run, name: string, ok: any): boolean
 
 ---The argument of `session`: one user. Calls that wait (`request`, `sleep`, `think`, `parallel`)
 ---yield to the event loop and may stand in loops, `pcall`, iterators and `__index`, but not in a
@@ -160,6 +170,17 @@ function session:stop(reason) end
 ---How many turns are meant to come: those that do not are counted as skipped.
 ---@param turns integer
 function session:plan(turns) end
+
+---Record a value of a declared metric; see [Recording](#recording).
+---@param name string
+---@param value? number|boolean
+function session:record(name, value) end
+
+---Count a check as passed or failed; see [Recording](#recording).
+---@param name string
+---@param ok any
+---@return boolean ok
+function session:check(name, ok) end
 
 ---A line on stderr that does not tear the live screen.
 ---@param ... any
@@ -225,6 +246,63 @@ function control:stop(reason) end
 ---@field input_tokens integer
 ---@field output_tokens integer
 ---@field client "ok"|"limited" whether this machine kept up
+local measurement = {}
+
+---Does a [threshold](#thresholds) hold for these requests? No braces, checks, sessions or metrics of your own.
+---@param expression string
+---@return boolean holds, number? value in the expression's unit; nil when there is no data, which does not hold
+function measurement:holds(expression) end
+
+--| ## Recording
+--|
+--| What a scenario measures by itself is declared in its `metrics` and recorded from any hook, with
+--| `s:record`, `ctx:record`, `run:record`, or `stoke.record` where none of them is at hand. Values of all threads are
+--| merged, each counted exactly once; those of the warm-up are not counted. A name that was not declared and a value of the
+--| wrong type are errors.
+--|
+--| | kind | `record` takes | the results have |
+--| | --- | --- | --- |
+--| | `counter` | a number >= 0; 1 by default | `sum`, `rate` (a second), `count` |
+--| | `gauge` | a number | `value` (the latest), `min`, `max`, `count` |
+--| | `rate` | a boolean | `rate` (the share of true), `passed`, `count` |
+--| | `trend` | any finite number | `mean`, `std`, `min`, `p1` … `p999`, `max`, `count`; percentiles within 0.1 % |
+--|
+--| A check is a named boolean: `s:check("has an answer", #r.text > 0)`. It needs no declaration, anything but nil and
+--| false passes, and a failed one fails nothing by itself. At most 256 names are told apart.
+--|
+--| ```lua
+--| metrics = { tool_calls = "counter", tool_wait = "trend" },
+--| on_response = function(r)
+--|   stoke.record("tool_calls", #(r.tool_calls or {}))
+--|   stoke.check("finished", r.finish_reason == "stop")
+--| end,
+--| ```
+--|
+--| `tags` of a request (`tags = { class = "long" }`) give figures by class: latencies, counts and outcomes are in the
+--| results under `tags.class.long`. At most 64 different values are told apart; the rest is `(other)`, with a warning.
+--|
+--| ## Thresholds
+--|
+--| `METRIC{NAME=VALUE,…}.STATISTIC OPERATOR NUMBER UNIT`, in the scenario's `thresholds`, as `--threshold EXPR`, or a
+--| line of `--thresholds FILE` (`#` begins a comment). They add up: none replaces another.
+--|
+--| | metric | statistic | number |
+--| | --- | --- | --- |
+--| | `ttft ttfat ttfb tpot itl e2el queue ttft_due e2el_due` | `mean min max std count med p50 p99.9 …` | a time: `500ms`, `2s` |
+--| | `error_rate success_rate good_share` | | a share: `1%`, `0.01` |
+--| | `request_throughput output_throughput total_token_throughput request_goodput` | | a second |
+--| | `sent completed failed input_tokens output_tokens`, and every outcome (`timeout_ttft`) | | a count |
+--| | `checks`, `check{NAME}` | `rate` (when none is said) `passed failed count` | `checks > 99%` |
+--| | `sessions` | `started completed failed cut turns turns_skipped max_turns` | a count |
+--| | `sessions.duration`, `sessions.active` (without thinking) | as latencies | a time |
+--| | a metric of the scenario's | those in the table above; for a counter `sum`, a gauge `value`, a rate `rate` when none is said | plain; times (`250ms`) are taken as seconds |
+--|
+--| Braces choose requests, and all conditions must hold: a tag's name and value, `tag=VALUE` (any tag with that value),
+--| `stage=LABEL`, `turn=NUMBER`. Operators are `< <= > >= == !=`. A figure without any sample is *no data*: broken,
+--| and said so. `abort` or `abort after 10s` behind the expression (`--threshold "error_rate < 5% abort after 10s"`)
+--| looks once a second while the run goes on, and stops it.
+--|
+--| The exit status is 99 when a threshold is broken; 130 (interrupted) and 1 (nothing succeeded, or a fault) go before it.
 
 --| ## A request
 
@@ -439,6 +517,17 @@ function stoke.lines(path) end
 ---Ask the run to end: nothing new is sent, what is in flight is drained. `os.exit` does the same.
 ---@param reason? string
 function stoke.stop(reason) end
+
+---Record a value of a declared metric, from any hook; see [Recording](#recording).
+---@param name string
+---@param value? number|boolean
+function stoke.record(name, value) end
+
+---Count a check as passed or failed, from any hook; see [Recording](#recording).
+---@param name string
+---@param ok any
+---@return boolean ok
+function stoke.check(name, ok) end
 
 ---JSON. Encoding is deterministic: keys sorted, no blanks, whole numbers without a point.
 ---@class stoke.json

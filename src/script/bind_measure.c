@@ -8,6 +8,7 @@
 #include "script/bindings.h"
 #include "script/control_impl.h"
 #include "script/vm_impl.h"
+#include "stats/judge.h"
 
 /* What run:measure returns: the figures of one stretch of the run.
  * m.label, .sent, .completed, .failed, .cancelled, .unsent, .duration,
@@ -15,7 +16,9 @@
  * .request_goodput, .good_share, .error_rate, .in_flight (at its end),
  * .in_flight_begin, .max_concurrent_requests, .client ("ok" or "limited")
  * m.ttft.p99, m.itl.mean, m.e2el.max … (seconds; every latency of the results)
- * A figure without samples is nil.                            [-0, +1, v] */
+ * A figure without samples is nil.                            [-0, +1, v]
+ * m:holds("ttft.p99 < 500ms") -> boolean, value (in the unit of the
+ *                                expression; nil: no data)    [-0, +2, v] */
 
 #define MEASURE_MT "stoke.measure"
 
@@ -146,10 +149,53 @@ static int gc_l(lua_State *L)
   return 0;
 }
 
+/* The reason in `why` when it cannot be told. */
+static int judge(const struct summary *s, struct str text, double *value,
+                 char why[512])
+{
+  struct threshold t;
+  struct err e = {0};
+  double x = NAN;
+  int holds = -1;
+  if (threshold_parse(&t, text, NULL, "m:holds", &e) < 0)
+    snprintf(why, 512, "%.*s", STR_ARG(str_trim(str_of(err_text(&e)))));
+  else if (t.abort || !judge_summary(&t, s, &x))
+    snprintf(why, 512,
+             "m:holds '%s': a measurement has the latencies and counts of its "
+             "requests alone; it takes no braces, and nothing to abort",
+             t.text);
+  else
+    holds = threshold_holds(&t, x);
+  *value = holds < 0 ? NAN : threshold_in_unit(&t, x);
+  threshold_deinit(&t);
+  err_free(&e);
+  return holds;
+}
+
+static int holds_l(lua_State *L)
+{
+  const struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  struct str text;
+  double value;
+  char why[512];
+  int holds;
+  text.p = luaL_checklstring(L, 2, &text.len);
+  vm_guard(vm_of(L));
+  holds = judge(&m->summary, text, &value, why);
+  vm_unguard(vm_of(L));
+  if (holds < 0)
+    return luaL_error(L, "%s", why);
+  lua_pushboolean(L, holds);
+  push_figure(L, value);
+  return 2;
+}
+
 void bind_measure(lua_State *L)
 {
   luaL_newmetatable(L, MEASURE_MT);
   lua_newtable(L);
+  lua_pushcfunction(L, holds_l);
+  lua_setfield(L, -2, "holds");
   lua_pushcclosure(L, index_l, 1);
   lua_setfield(L, -2, "__index");
   lua_pushcfunction(L, gc_l);

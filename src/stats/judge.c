@@ -265,6 +265,64 @@ int judge_expression(struct str text, const struct figures *f,
   return holds;
 }
 
+/* ---- of a summary ---- */
+
+static double latency_value(const struct threshold *t, const struct summary *s)
+{
+  const struct latency *l = &s->latency[t->which];
+  switch (t->statistic) {
+  case STATISTIC_COUNT: return (double)l->count;
+  case STATISTIC_MEAN: return l->mean * 1e6;
+  case STATISTIC_STD: return l->std * 1e6;
+  case STATISTIC_MIN: return l->min * 1e6;
+  case STATISTIC_MAX: return l->max * 1e6;
+  default: break;
+  }
+  for (int i = 0; i < LATENCY_PERCENTILES; i++)
+    if (latency_percentiles[i] == t->percentile)
+      return l->p[i] * 1e6;
+  return hist_value(t, &s->hist[t->which]);
+}
+
+static struct group group_of(const struct summary *s)
+{
+  struct group g = {.sent = s->sent,
+                    .completed = s->completed,
+                    .failed = s->failed,
+                    .cancelled = s->cancelled,
+                    .good = s->good,
+                    .input_tokens = s->input_tokens,
+                    .output_tokens = s->output_tokens};
+  memcpy(g.outcomes, s->outcomes, sizeof g.outcomes);
+  return g;
+}
+
+static double summary_value(const struct threshold *t, const struct summary *s)
+{
+  struct group g = group_of(s);
+  switch (t->which) {
+  case VALUE_GOOD_SHARE: return s->good_share;
+  case VALUE_REQUEST_THROUGHPUT: return s->request_throughput;
+  case VALUE_OUTPUT_THROUGHPUT: return s->output_throughput;
+  case VALUE_TOTAL_TOKEN_THROUGHPUT: return s->total_token_throughput;
+  case VALUE_REQUEST_GOODPUT: return s->request_goodput;
+  default: return value_of((enum threshold_value)t->which, &g, NAN);
+  }
+}
+
+bool judge_summary(const struct threshold *t, const struct summary *s,
+                   double *value)
+{
+  if (t->filter.n)
+    return false;
+  switch (t->subject) {
+  case SUBJECT_FIGURE: *value = latency_value(t, s); return true;
+  case SUBJECT_VALUE: *value = summary_value(t, s); return true;
+  case SUBJECT_OUTCOME: *value = (double)s->outcomes[t->which]; return true;
+  default: return false;
+  }
+}
+
 /* ---- while it goes on ---- */
 
 bool thresholds_abort(const struct thresholds *all)

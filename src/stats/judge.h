@@ -43,6 +43,11 @@ struct threshold_result *judge_all(const struct thresholds *all,
 int judge_expression(struct str text, const struct figures *f,
                      const char *place, double *value, struct err *e);
 
+/* The same where there is a summary alone: percentiles that it has not are
+ * within 0.1 %. False: the threshold speaks of something else. */
+bool judge_summary(const struct threshold *t, const struct summary *s,
+                   double *value);
+
 /* ---- while the run goes on ---- */
 
 /* What one threshold with `abort` has seen. A zeroed one is empty. */

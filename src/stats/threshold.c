@@ -377,23 +377,23 @@ static int read_comparison(struct parser *p)
   return wrong(p, "a comparison must follow: < <= > >= == or !=, and a number");
 }
 
-static enum measure measure_of(const struct parser *p)
+static enum quantity quantity_of(const struct parser *p)
 {
   const struct threshold *t = p->t;
   bool counted = t->statistic == STATISTIC_COUNT;
   if (t->subject == SUBJECT_FIGURE || t->subject == SUBJECT_DURATION)
-    return counted ? MEASURE_NUMBER : MEASURE_TIME;
+    return counted ? QUANTITY_NUMBER : QUANTITY_TIME;
   if (t->subject == SUBJECT_VALUE && values[t->which].share)
-    return MEASURE_SHARE;
+    return QUANTITY_SHARE;
   if (t->subject == SUBJECT_CHECKS && t->statistic == STATISTIC_RATE)
-    return MEASURE_SHARE;
+    return QUANTITY_SHARE;
   if (t->subject == SUBJECT_CUSTOM && t->statistic == STATISTIC_RATE &&
       p->custom->metrics[t->which].kind == CUSTOM_RATE)
-    return MEASURE_SHARE;
-  return MEASURE_NUMBER;
+    return QUANTITY_SHARE;
+  return QUANTITY_NUMBER;
 }
 
-/* How many of the unit are one of the measure's own; 0: no such unit. Whole
+/* How many of the unit are one of the quantity's own; 0: no such unit. Whole
  * milliseconds are whole ns, and 7% is the double that 7/100 is. */
 static const struct unit {
   const char *name;
@@ -419,22 +419,22 @@ static int set_limit(struct parser *p, double x)
   const struct unit *u = unit_of(t->unit);
   bool percent = strcmp(t->unit, "%") == 0;
   t->limit = x;
-  switch (t->measure) {
-  case MEASURE_TIME:
+  switch (t->quantity) {
+  case QUANTITY_TIME:
     if (!u && !(x == 0 && !t->unit[0]))
       return wrong(p, "it is a time: give the number a unit, s, ms or us");
     t->limit = u ? x * u->ns : 0;
     if (!u)
       memcpy(t->unit, "s", 2);
     return 0;
-  case MEASURE_SHARE:
+  case QUANTITY_SHARE:
     if (!percent && t->unit[0])
       return wrong(p, "it is a share: say for example 5%% or 0.05");
     t->limit = percent ? x / 100 : x;
     if (!(t->limit >= 0 && t->limit <= 1))
       return wrong(p, "a share lies between 0 and 1, or 0%% and 100%%");
     return 0;
-  case MEASURE_NUMBER: break;
+  case QUANTITY_NUMBER: break;
   }
   if (t->unit[0] && (t->subject != SUBJECT_CUSTOM || !u || !u->divisor))
     return wrong(p, "it is a plain number: it has no unit '%s'", t->unit);
@@ -483,7 +483,7 @@ static int read_limit(struct parser *p)
                    (!unit_of(name) && strcmp(name, "%") != 0)))
     return wrong(p, "there is no unit '%.*s'; choose s, ms, us or %%",
                  STR_ARG(unit));
-  p->t->measure = measure_of(p);
+  p->t->quantity = quantity_of(p);
   return set_limit(p, x);
 }
 
@@ -569,7 +569,7 @@ double threshold_in_unit(const struct threshold *t, double value)
   const struct unit *u = unit_of(t->unit);
   if (strcmp(t->unit, "%") == 0)
     return value * 100;
-  if (t->measure == MEASURE_TIME)
+  if (t->quantity == QUANTITY_TIME)
     return u ? value / u->ns : value;
   return u ? value * u->divisor : value;
 }

@@ -80,10 +80,10 @@ enum statistic {
 enum comparison { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, UNEQUAL };
 
 /* What a value is made of. */
-enum measure {
-  MEASURE_TIME,   /* ns */
-  MEASURE_SHARE,  /* 0 .. 1 */
-  MEASURE_NUMBER, /* counts, rates, a script's numbers; its times in s */
+enum quantity {
+  QUANTITY_TIME,   /* ns */
+  QUANTITY_SHARE,  /* 0 .. 1 */
+  QUANTITY_NUMBER, /* counts, rates, a script's numbers; its times in s */
 };
 
 struct threshold {
@@ -95,7 +95,7 @@ struct threshold {
   enum statistic statistic;
   double percentile;
   enum comparison comparison;
-  enum measure measure;
+  enum quantity quantity;
   double limit; /* ns, a share, or a number */
   char unit[4]; /* as typed: "ms", "%", "" */
   bool abort;

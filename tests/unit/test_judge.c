@@ -191,6 +191,28 @@ static void percentiles_agree_with_the_summary(void **state)
   assert_true(value == run->summary.request_goodput);
 }
 
+/* run:measure keeps no more than a summary. */
+static void a_summary_alone_tells_the_same(void **state)
+{
+  const struct run *run = *state;
+  unsigned told = 0;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct threshold t;
+    struct err e = {0};
+    double value;
+    threshold_parse(&t, str_of(rows[i].text), &run->custom, "x", &e);
+    if (judge_summary(&t, &run->summary, &value)) {
+      value = threshold_in_unit(&t, value);
+      assert_true(fabs(value - rows[i].value) < 1e-9);
+      told++;
+    } else {
+      assert_true(t.filter.n || t.subject >= SUBJECT_CHECKS);
+    }
+    threshold_deinit(&t);
+  }
+  assert_true(told >= 12);
+}
+
 /* A threshold on what nobody measured must not pass in silence. */
 static void no_data_is_broken(void **state)
 {
@@ -291,6 +313,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(values_are_those_of_the_run, setup,
                                       teardown),
       cmocka_unit_test_setup_teardown(percentiles_agree_with_the_summary, setup,
+                                      teardown),
+      cmocka_unit_test_setup_teardown(a_summary_alone_tells_the_same, setup,
                                       teardown),
       cmocka_unit_test_setup_teardown(no_data_is_broken, setup, teardown),
       cmocka_unit_test_setup_teardown(rates_of_a_stage_are_its_own, setup,
