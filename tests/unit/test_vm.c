@@ -647,20 +647,19 @@ static void one_giant_step_ends_the_vm(void **state)
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    static struct box boxes[8]; /* what is dead is never freed */
-    struct box *b = &boxes[i];
+    struct box b;
     char text[256];
     snprintf(text, sizeof text,
              "return { request = function()\n%s\nreturn { prompt = 'x' } end }",
              rows[i]);
-    *b = open_small(text);
-    assert_int_equal(box_request(b, 1), VM_FAILED);
-    assert_has(vm_error(b->vm), "not enough memory (the cap is 32 MiB");
-    assert_has(vm_error(b->vm), "test.lua:");
-    if (vm_dead(b->vm))
-      assert_int_equal(box_request(b, 1), VM_FAILED);
-    assert_int_equal(script_errors_gave_up(b->errors), vm_dead(b->vm));
-    box_close(b);
+    b = open_small(text);
+    assert_int_equal(box_request(&b, 1), VM_FAILED);
+    assert_has(vm_error(b.vm), "not enough memory (the cap is 32 MiB");
+    assert_has(vm_error(b.vm), "test.lua:");
+    if (vm_dead(b.vm))
+      assert_int_equal(box_request(&b, 1), VM_FAILED);
+    assert_int_equal(script_errors_gave_up(b.errors), vm_dead(b.vm));
+    box_close(&b);
   }
 }
 
@@ -727,26 +726,25 @@ static void the_watchdog_ends_what_does_not_return(void **state)
   struct watchdog *w = watchdog_new(100 * NS_PER_MS);
   (void)state;
   for (size_t i = 0; WATCHED && i < sizeof rows / sizeof *rows; i++) {
-    static struct box boxes[8]; /* what is dead is never freed */
-    struct box *b = &boxes[i];
+    struct box b;
     char text[256];
     uint64_t start;
     snprintf(text, sizeof text,
              "return { request = function()\n%s\nreturn { prompt = 'x' } end }",
              rows[i].body);
-    *b = box_open(text);
-    vm_free(b->vm);
-    b->vm = box_vm(b, (struct vm_config){.watchdog = w});
-    vm_start(b->vm, clock_ns());
+    b = box_open(text);
+    vm_free(b.vm);
+    b.vm = box_vm(&b, (struct vm_config){.watchdog = w});
+    vm_start(b.vm, clock_ns());
     start = clock_ns();
-    assert_int_equal(box_request(b, 1), VM_FAILED);
+    assert_int_equal(box_request(&b, 1), VM_FAILED);
     assert_true(clock_ns() - start >= 100 * NS_PER_MS);
-    assert_has(vm_error(b->vm), "did not return");
-    if (vm_dead(b->vm))
-      assert_int_equal(box_request(b, 1), VM_FAILED);
+    assert_has(vm_error(b.vm), "did not return");
+    if (vm_dead(b.vm))
+      assert_int_equal(box_request(&b, 1), VM_FAILED);
     else
       assert_false(rows[i].dead);
-    box_close(b);
+    box_close(&b);
   }
   watchdog_free(w);
 }
