@@ -34,7 +34,7 @@
 ---@field load? stoke.Load the default load; flags override it field by field
 ---@field metrics? table<string, "counter"|"gauge"|"rate"|"trend"> metrics of your own, declared; see [Recording](#recording)
 ---@field thresholds? (string|stoke.Threshold)[] what the run must hold, such as `"ttft.p95 < 2s"`; a broken one makes the exit status 99; see [Thresholds](#thresholds)
----@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, tables of them); every thread gets a copy as `ctx.data`
+---@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, open data files, tables of them); every thread gets a copy as `ctx.data`
 ---@field request? fun(ctx: stoke.Context): stoke.Request?, string? once a request; nil when there is nothing left to send. `nil, "why"` is an error
 ---@field session? fun(s: stoke.Session) once a session, as a coroutine: what waits yields to the event loop
 ---@field on_first_token? fun(r: stoke.Response) at the first non-empty payload
@@ -549,6 +549,96 @@ function stoke.json.decode(text) end
 ---@param list? table
 ---@return table
 function stoke.json.array(list) end
+
+--| ## Data files
+--|
+--| ```lua
+--| setup = function(run) return stoke.data.open(run.params.file) end,
+--| request = function(ctx)
+--|   local row = ctx.data:next()
+--|   return row and { messages = row.turns[1].messages, max_tokens = row.output_len }
+--| end,
+--| ```
+--|
+--| Rows never live in a Lua heap: a file is read once when it is opened (checked and indexed, at
+--| hundreds of megabytes a second), and a row again when it is asked for. So files may be larger
+--| than memory. All threads share one index; `setup` may return an open file, also within a table.
+
+---@class stoke.data
+stoke.data = {}
+
+---Open and check a file in the scenario's folder, or where a `path` parameter points that the user has
+---set. What is wrong is an error with file and line, ten of them at once. A byte order mark, CRLF
+---and blank lines are no matter; UTF-16 and compressed files are refused; bytes that are not UTF-8 and
+---lone surrogates become U+FFFD.
+---@param path string
+---@param options? stoke.DataOptions
+---@return stoke.Data
+function stoke.data.open(path, options) end
+
+---@class stoke.DataOptions
+---@field format? "lines"|"jsonl"|"json"|"csv"|"sharegpt"|"mooncake"|"azure"|"burstgpt"|"openai-batch" guessed from name and content when it is not given, and said
+---@field when_exhausted? "stop"|"cycle"|"random" what `next` does after the last row: give nil (the default), begin again, draw
+---@field shuffle? boolean another order, of the run's seed
+---@field skip_bad_rows? boolean leave bad rows out and count them, instead of refusing the file
+---@field warmup_rows? integer rows at the end that only the warm-up gets; without, it takes rows from the end that the measurement may come to
+---@field require? string|string[] members (columns) that every row must have. What the first row has of `prompt` and `messages` is required anyway
+---@field separator? string of CSV: a comma, a tab for `.tsv`
+---@field block? integer tokens that a hash id of a mooncake trace stands for, 512 by default
+
+---A data file. `#d` is the number of rows.
+---@class stoke.Data
+---@field path string
+---@field format string
+---@field skipped integer bad rows
+---@field left_out integer rows with nothing to send: ShareGPT's without a question, failed requests of a trace
+---@field replaced integer bytes and surrogates that became U+FFFD
+local data = {}
+
+---The row of this request or session: row 1 for number 1, whatever the number of threads, so that
+---each row is given once. nil when there are no more. With `n`, a list of the next `n` rows. A second
+---call in the same request or session is an error.
+---@param n? integer
+---@return stoke.Row? row a list of them with `n`
+function data:next(n) end
+
+---Row `i` of those that `next` gives (shuffled, and by `when_exhausted`): `d:at(ctx.id)` is `d:next()`.
+---@param i integer
+---@return stoke.Row?
+function data:at(i) end
+
+---Row `i` as it stands in the file.
+---@param i integer
+---@return stoke.Row
+function data:row(i) end
+
+---Any row.
+---@param rng stoke.Rng
+---@return stoke.Row
+function data:sample(rng) end
+
+---Of a trace: when row `i` was sent, in seconds after the first row.
+---@param i integer
+---@return number
+function data:time(i) end
+
+---A row keeps its own fields (texts, in CSV). All formats add these.
+---@class stoke.Row
+---@field prompt? string the first question; of a trace: `input_len` words, the same for the same `hash_ids`
+---@field messages? table[] all of them, as OpenAI has them
+---@field turns? stoke.Turn[]
+---@field reference? string the recorded answer to the first turn
+---@field output_len? integer tokens of the answer, when the data says so
+---@field input_len? integer of a trace
+---@field timestamp? number of a trace: seconds after its first row
+---@field body? table|string of an OpenAI batch: the request's body byte for byte, to send as it is
+
+---What is sent until the next answer.
+---@class stoke.Turn
+---@field messages table[] the new ones: the user's, a tool's, in the first turn the system's
+---@field prompt? string the text of the user's
+---@field answer? table the recorded answer's message
+---@field reference? string its text
 
 --| ## Modules
 --|

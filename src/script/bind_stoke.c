@@ -9,11 +9,12 @@
 #include "script/bind_json.h"
 #include "script/bindings.h"
 #include "script/files.h"
+#include "script/reach.h"
 #include "script/vm_impl.h"
 
 /* The global `stoke`:
  * stoke.version, stoke.worker, stoke.workers
- * stoke.json                     see bind_json.c
+ * stoke.json, stoke.data         see bind_json.c, bind_data.c
  * stoke.duration(text | number)  -> seconds              [-0, +1, v]
  * stoke.dist(text | number)      -> distribution         [-0, +1, v]
  * stoke.read(path)               -> text | nil, err      [-0, +(1|2), m]
@@ -56,41 +57,14 @@ static int dist_l(lua_State *L)
   return 1;
 }
 
-/* The scenario's folder, and where a path parameter points that the user has
- * set: what the script itself names as a default opens nothing. */
-static bool may_read(const struct vm *vm, const char *real)
-{
-  const struct scenario *s = vm->scenario;
-  if (s->unsafe || (s->folder && files_inside(real, s->folder)))
-    return true;
-  for (size_t i = 0; i < s->params.len; i++) {
-    const struct param *p = &s->params.list[i];
-    if (p->type == PARAM_PATH && p->given && p->text &&
-        files_inside(real, p->text))
-      return true;
-  }
-  return false;
-}
-
 /* Into the VM's scratch. */
 static int read_file(struct vm *vm, const char *path, char why[128])
 {
-  const struct scenario *s = vm->scenario;
-  char *full, *real;
+  char *real = reach(vm, path, why);
   int status = -1;
-  full = path[0] == '/' ? mem_strdup(path)
-                        : files_join(s->folder ? s->folder : ".", path);
-  real = files_real(full);
   buf_reset(&vm->scratch);
-  if (!real)
-    snprintf(why, 128, "no such file");
-  else if (!may_read(vm, real))
-    snprintf(why, 128,
-             "outside of the scenario's folder, and no path "
-             "parameter of the user's points there");
-  else
+  if (real)
     status = files_read(real, &vm->scratch, why);
-  mem_free(full);
   mem_free(real);
   return status;
 }
@@ -174,6 +148,8 @@ void bind_stoke(lua_State *L)
   }
   bind_json(L);
   lua_setfield(L, -2, "json");
+  bind_data(L);
+  lua_setfield(L, -2, "data");
 }
 
 void bindings_open(lua_State *L)

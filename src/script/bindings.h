@@ -6,6 +6,7 @@
 
 #include "base/dist.h"
 #include "base/rng.h"
+#include "data/data_file.h"
 #include "script/request.h"
 
 struct lua_State;
@@ -41,6 +42,20 @@ void record_set(struct lua_State *L, bool methods);
 void bind_session(struct lua_State *L); /* [-0, +0, m] */
 void bind_run(struct lua_State *L);     /* [-0, +0, m] */
 void bind_measure(struct lua_State *L); /* [-0, +0, m] */
+
+/* bind_data.c: a data file as one script sees it. Plain, so that setup may
+ * return one: the file itself belongs to the scenario's store. */
+struct data_view {
+  const struct data_file *file;
+  enum { VIEW_STOP, VIEW_CYCLE, VIEW_RANDOM } when_exhausted;
+  bool shuffle;
+  uint64_t warmup_rows; /* at the end, kept for the warm-up */
+};
+void bind_data(struct lua_State *L); /* [-0, +1, m] */
+/* The view at index i, or NULL when it is no data file. [-0, +0, -] */
+const struct data_view *data_to_view(struct lua_State *L, int i);
+void data_push(struct lua_State *L,
+               const struct data_view *v); /* [-0, +1, m] */
 
 /* bind_stoke.c */
 void bind_stoke(struct lua_State *L); /* [-0, +1, m] */

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "script/bindings.h"
 #include "script/place.h"
 #include "script/vm_impl.h"
 
@@ -14,7 +15,8 @@ enum {
   TAG_TRUE = 't',
   TAG_NUMBER = 'n',
   TAG_STRING = 's',
-  TAG_TABLE = 'T'
+  TAG_TABLE = 'T',
+  TAG_DATA = 'D' /* a data file: its view */
 };
 
 static void add_size(struct buf *out, size_t n)
@@ -69,6 +71,7 @@ static int write_table(lua_State *L, struct buf *out, struct place *at)
 static int write_value(lua_State *L, struct buf *out, struct place *at)
 {
   lua_Number x;
+  const struct data_view *view;
   const char *s;
   size_t len;
   switch (lua_type(L, -1)) {
@@ -88,6 +91,13 @@ static int write_value(lua_State *L, struct buf *out, struct place *at)
     buf_add(out, s, len);
     return 0;
   case LUA_TTABLE: return write_table(L, out, at);
+  case LUA_TUSERDATA:
+    view = data_to_view(L, -1);
+    if (!view)
+      return place_error(at, "is a %s", luaL_typename(L, -1));
+    buf_addc(out, TAG_DATA);
+    buf_add(out, view, sizeof *view);
+    return 0;
   default: return place_error(at, "is a %s", luaL_typename(L, -1));
   }
 }
@@ -125,6 +135,7 @@ static void push_value(lua_State *L, struct str *s)
 {
   char tag = *take(s, 1);
   lua_Number x;
+  struct data_view view;
   size_t n, length;
   switch (tag) {
   case TAG_NUMBER:
@@ -145,6 +156,10 @@ static void push_value(lua_State *L, struct str *s)
       push_value(L, s);
       lua_rawset(L, -3);
     }
+    break;
+  case TAG_DATA:
+    memcpy(&view, take(s, sizeof view), sizeof view);
+    data_push(L, &view);
     break;
   case TAG_NIL: lua_pushnil(L); break;
   default: lua_pushboolean(L, tag == TAG_TRUE); break;

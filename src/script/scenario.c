@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "data/data_store.h"
 #include "script/bind_json.h"
 #include "script/digest.h"
 #include "script/embed.h"
@@ -171,6 +172,7 @@ struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
   s->seed = o->seed;
   s->memory = o->memory;
   s->unsafe = o->unsafe;
+  s->data = data_store_new();
   s->n_args = o->n_args;
   s->args = mem_zalloc(o->n_args, sizeof *s->args);
   for (size_t i = 0; i < o->n_args; i++)
@@ -200,6 +202,7 @@ void scenario_free(struct scenario *s)
   mem_free(s->args);
   mem_free(s->files);
   params_free(&s->params);
+  data_store_free(s->data);
   json_free(s->load);
   json_free(s->metrics);
   json_free(s->thresholds);

@@ -54,6 +54,8 @@ struct scenario_file {
   char *sha256; /* 64 hex digits */
 };
 
+struct data_store;
+
 struct scenario {
   char *name, *version, *description; /* version, description: NULL if unset */
   char *path;         /* of the entry, as it stands in messages */
@@ -79,6 +81,8 @@ struct scenario {
   uint64_t seed;
   size_t memory;
   bool unsafe;
+  /* The data files that its VMs opened; has a lock of its own. */
+  struct data_store *data;
 };
 
 /* Look for o->name as a path (a file, or a folder with init.lua), then in

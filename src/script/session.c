@@ -503,7 +503,9 @@ static void resume(struct session *s)
   struct vm *vm = p->config.vm;
   int n_args = s->n_args, status;
   s->waiting = WAIT_NOTHING;
+  vm_set_item(vm, s->item.id, s->item.phase, s->root->env_ref);
   status = vm_resume(vm, HOOK_SESSION, s->co, n_args, s->rng);
+  vm_set_item(vm, 0, s->item.phase, LUA_NOREF);
   if (status == LUA_YIELD)
     yielded(s);
   else if (status == 0)

@@ -120,6 +120,13 @@ uint64_t vm_seed(const struct vm *vm)
   return vm->scenario->seed;
 }
 
+void vm_set_item(struct vm *vm, uint64_t id, enum phase phase, int env)
+{
+  vm->item.id = id;
+  vm->item.phase = phase;
+  vm->item.env = env;
+}
+
 /* ---- the end ---- */
 
 void vm_stop(struct vm *vm, const char *reason)

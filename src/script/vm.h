@@ -139,6 +139,9 @@ enum vm_result vm_call(struct vm *vm, enum hook hook,
 void *vm_ud(struct lua_State *L);
 /* Push the hook's function; inside vm_call only. */
 void vm_push_hook(struct vm *vm, enum hook hook);
+/* Whose script runs from now on, for what follows the item (d:next); `env`: a
+ * reference to a table of the session's own, or LUA_NOREF. id 0: nobody's. */
+void vm_set_item(struct vm *vm, uint64_t id, enum phase phase, int env);
 /* lua_resume with the same protection, for session.c and control.c. Returns
  * LUA_YIELD, 0 or an error's code; an error has been counted. Draws of
  * math.random come from `rng` meanwhile. */

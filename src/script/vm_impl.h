@@ -44,6 +44,13 @@ struct vm {
   unsigned worker, workers;
   bool main, quiet; /* quiet: print says nothing */
   uint64_t t0_ns;
+  /* The request or session whose script runs; id 0: none. `env` is where a
+   * session keeps what is its own, or LUA_NOREF. */
+  struct {
+    uint64_t id;
+    enum phase phase;
+    int env;
+  } item;
 
   /* protected calls */
   lua_CFunction fn;

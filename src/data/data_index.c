@@ -1,0 +1,579 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "data/csv.h"
+#include "data/data_impl.h"
+#include "data/flaws.h"
+#include "data/trace_time.h"
+#include "data/window.h"
+
+/* One pass over the file: cut it into rows, check each, keep its place. A bad
+ * row is an error or is left out, as the user wants; where it is not clear any
+ * more where rows begin, the file is broken and the pass ends. */
+
+enum { BAD_ROWS_TOLD = 10 };
+
+struct indexer {
+  struct data_file *f;
+  const struct data_options *o;
+  struct err *e;
+  struct window w;
+  uint64_t bad;               /* rows that are errors */
+  double last_time;           /* of the trace row before */
+  struct buf field;           /* a CSV field */
+  struct buf first;           /* the first row that was skipped, in words */
+  uint64_t line, line_offset; /* the last line that was counted */
+};
+
+/* ---- what is wrong ---- */
+
+static uint64_t line_of(struct indexer *x, uint64_t offset)
+{
+  if (offset < x->line_offset)
+    x->line = x->line_offset = 0;
+  x->line += data_newlines(x->f->fd, x->line_offset, offset);
+  x->line_offset = offset;
+  return x->line + 1;
+}
+
+/* Always -1. */
+static int __attribute__((format(printf, 3, 4)))
+broken(struct indexer *x, uint64_t offset, const char *fmt, ...)
+{
+  char words[200];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(words, sizeof words, fmt, ap);
+  va_end(ap);
+  return err_add(x->e, "%s:%llu: %s", x->f->shown,
+                 (unsigned long long)line_of(x, offset), words);
+}
+
+static void bad_row(struct indexer *x, uint64_t offset, const char *why)
+{
+  if (x->o->skip_bad_rows) {
+    if (!x->f->info.skipped++)
+      buf_addf(&x->first, "%llu: %s", (unsigned long long)line_of(x, offset),
+               why);
+  } else if (x->bad++ < BAD_ROWS_TOLD) {
+    broken(x, offset, "%s", why);
+  }
+}
+
+static int read_more(struct indexer *x)
+{
+  switch (window_more(&x->w)) {
+  case WINDOW_FULL:
+    return broken(
+        x, window_offset(&x->w),
+        "a row of more than %d MiB begins here (or a quote or bracket "
+        "is not closed)",
+        WINDOW_MAX >> 20);
+  case WINDOW_ERROR:
+    return err_add(x->e, "%s: %s", x->f->shown, strerror(x->w.error));
+  default: return 0;
+  }
+}
+
+/* ---- rows ---- */
+
+static void keep_row(struct indexer *x, uint64_t offset, size_t len)
+{
+  row_index_add(&x->f->rows, offset, len);
+}
+
+/* Times of a trace count from its first row and never go back. */
+static bool keep_time(struct indexer *x, double seconds, char why[160])
+{
+  if (!x->f->rows.n)
+    x->f->t0 = seconds;
+  else if (seconds < x->last_time) {
+    snprintf(why, 160,
+             "its time is before that of the row in front of it: sort the "
+             "file by time");
+    return false;
+  }
+  x->last_time = seconds;
+  return true;
+}
+
+static void guess_format(struct data_file *f)
+{
+  if (f->info.format == DATA_GUESS)
+    f->info.format = shape_guess(&f->shape);
+  if (f->info.format == DATA_GUESS)
+    f->info.format =
+        f->info.container == CONTAINER_ARRAY ? DATA_JSON : DATA_JSONL;
+}
+
+/* What the first row has, the others must have too. */
+static void learn(struct data_file *f)
+{
+  struct err ignored = {0};
+  if (f->info.format != DATA_JSONL && f->info.format != DATA_JSON)
+    return;
+  if (shape_has_messages(&f->shape))
+    shape_require(&f->shape, "messages", &ignored);
+  else if (shape_has_prompt(&f->shape))
+    shape_require(&f->shape, "prompt", &ignored);
+  err_free(&ignored);
+}
+
+/* A JSON row that was just walked. */
+static void check_json(struct indexer *x, struct str row, uint64_t offset)
+{
+  struct data_file *f = x->f;
+  char why[160];
+  enum shape_verdict v;
+  guess_format(f);
+  v = shape_check(&f->shape, f->info.format, why);
+  if (v == SHAPE_OK && f->info.format == DATA_MOONCAKE &&
+      !keep_time(x, f->shape.seen.time.value / 1e3, why))
+    v = SHAPE_BAD;
+  if (v == SHAPE_BAD) {
+    bad_row(x, offset, why);
+  } else if (v == SHAPE_LEFT_OUT) {
+    f->info.left_out++;
+  } else {
+    f->info.flaws += flaws_bytes(row) + flaws_escapes(row);
+    if (!f->rows.n)
+      learn(f);
+    keep_row(x, offset, row.len);
+  }
+}
+
+static void json_line(struct indexer *x, struct str line, uint64_t offset)
+{
+  struct str row = str_trim(line);
+  const char *end;
+  if (!row.len)
+    return;
+  offset += (uint64_t)(row.p - line.p);
+  end = shape_read(&x->f->shape, row.p, row.p + row.len);
+  if (end == row.p + row.len)
+    check_json(x, row, offset);
+  else
+    bad_row(x, offset,
+            end ? "bad JSON: something follows the value"
+                : "bad JSON (a row is one JSON value on a line of its own)");
+}
+
+static void text_line(struct indexer *x, struct str line, uint64_t offset)
+{
+  if (line.len && line.p[line.len - 1] == '\r')
+    line.len--;
+  if (!str_trim(line).len)
+    return;
+  x->f->info.flaws += flaws_bytes(line);
+  for (const char *p = line.p, *end = p + line.len;
+       (p = memchr(p, '\0', (size_t)(end - p))); p++)
+    x->f->info.flaws++;
+  keep_row(x, offset, line.len);
+}
+
+/* ---- lines ---- */
+
+/* 1 with a line, 0 at the end, -1. */
+static int next_line(struct indexer *x, struct str *line)
+{
+  struct window *w = &x->w;
+  size_t from = 0;
+  for (;;) {
+    struct str rest = window_rest(w);
+    const char *end =
+        rest.len > from ? memchr(rest.p + from, '\n', rest.len - from) : NULL;
+    if (end || w->eof) {
+      *line = (struct str){rest.p, end ? (size_t)(end - rest.p) : rest.len};
+      return end || rest.len;
+    }
+    from = rest.len;
+    if (read_more(x) < 0)
+      return -1;
+  }
+}
+
+static int index_lines(struct indexer *x)
+{
+  struct window *w = &x->w;
+  struct str line;
+  int rc;
+  while ((rc = next_line(x, &line)) > 0) {
+    if (x->f->info.container == CONTAINER_JSONL)
+      json_line(x, line, window_offset(w));
+    else
+      text_line(x, line, window_offset(w));
+    w->pos += line.len + (w->pos + line.len < w->len);
+  }
+  return rc;
+}
+
+/* ---- a JSON array ---- */
+
+/* The next byte that is no blank, or 0 at the end, or -1. */
+static int next_byte(struct indexer *x)
+{
+  struct window *w = &x->w;
+  for (;;) {
+    for (; w->pos < w->len; w->pos++)
+      if (!strchr(" \t\r\n", w->p[w->pos]) || !w->p[w->pos])
+        return w->p[w->pos] ? (unsigned char)w->p[w->pos] : 256;
+    if (w->eof)
+      return 0;
+    if (read_more(x) < 0)
+      return -1;
+  }
+}
+
+/* The element that begins here. It is complete when something follows. */
+static int element(struct indexer *x)
+{
+  struct window *w = &x->w;
+  for (;;) {
+    struct str rest = window_rest(w);
+    const char *end = shape_read(&x->f->shape, rest.p, rest.p + rest.len);
+    if (end && (w->eof || end < rest.p + rest.len)) {
+      struct str row = {rest.p, (size_t)(end - rest.p)};
+      check_json(x, row, window_offset(w));
+      w->pos += row.len;
+      return 0;
+    }
+    if (w->eof)
+      return broken(x, window_offset(w),
+                    "bad JSON in the element that begins here (or the file is "
+                    "cut off)");
+    if (read_more(x) < 0)
+      return -1;
+  }
+}
+
+static int array_end(struct indexer *x)
+{
+  x->w.pos++;
+  if (next_byte(x) == 0)
+    return 0;
+  return broken(x, window_offset(&x->w), "text behind the end of the array");
+}
+
+static int index_array(struct indexer *x)
+{
+  int c = next_byte(x);
+  if (c != '[')
+    return broken(x, window_offset(&x->w),
+                  "a JSON array must begin with [ (is it JSON Lines? "
+                  "format = \"jsonl\")");
+  x->w.pos++;
+  if ((c = next_byte(x)) == ']')
+    return array_end(x);
+  while (c > 0) {
+    if (element(x) < 0)
+      return -1;
+    if ((c = next_byte(x)) == ']')
+      return array_end(x);
+    if (c > 0 && c != ',')
+      return broken(x, window_offset(&x->w),
+                    "bad JSON: a comma or ] is missing here");
+    x->w.pos++;
+    c = c > 0 ? next_byte(x) : c;
+  }
+  return c < 0 ? -1
+               : broken(x, window_offset(&x->w),
+                        "the array is not closed: the file is cut off");
+}
+
+/* ---- CSV ---- */
+
+/* 1 with a record and what lies behind it, 0 at the end, -1. */
+static int next_record(struct indexer *x, struct str *record, size_t *len)
+{
+  struct window *w = &x->w;
+  for (;;) {
+    struct str rest = window_rest(w);
+    const char *end =
+        csv_record(rest.p, rest.p + rest.len, x->f->separator, w->eof, record);
+    if (end) {
+      *len = (size_t)(end - rest.p);
+      return rest.len > 0;
+    }
+    if (w->eof) { /* a quote that is not closed: on with the next line */
+      end = memchr(rest.p, '\n', rest.len);
+      *len = end ? (size_t)(end + 1 - rest.p) : rest.len;
+      record->p = NULL;
+      return 1;
+    }
+    if (read_more(x) < 0)
+      return -1;
+  }
+}
+
+static bool find_column(struct data_file *f, struct str name, size_t *at)
+{
+  for (size_t i = 0; i < f->n_columns; i++)
+    if (str_eq(str_of(f->columns[i]), name)) {
+      *at = i;
+      return true;
+    }
+  return false;
+}
+
+static void add_column(struct data_file *f, struct str name)
+{
+  name = str_trim(name);
+  f->columns = mem_resize(f->columns, f->n_columns + 1, sizeof *f->columns);
+  f->columns[f->n_columns++] = mem_strndup(name.p ? name.p : "", name.len);
+}
+
+static void drop_column(struct data_file *f)
+{
+  mem_free(f->columns[--f->n_columns]);
+}
+
+static int check_columns(struct indexer *x)
+{
+  struct data_file *f = x->f;
+  struct str names = str_of(x->o->require);
+  int rc = 0;
+  size_t at;
+  for (size_t i = 0; i < f->n_columns; i++) {
+    if (!f->columns[i][0])
+      rc = broken(x, 0, "column %zu has no name", i + 1);
+    else if (find_column(f, str_of(f->columns[i]), &at) && at < i)
+      rc = broken(x, 0, "two columns are called \"%s\"", f->columns[i]);
+  }
+  while (names.len) {
+    struct str name = str_split(&names, '\n');
+    if (!find_column(f, name, &at))
+      rc = broken(x, 0, "no column \"%.*s\"", STR_ARG(name));
+  }
+  return rc;
+}
+
+static bool is_trace(struct data_file *f, const char *time, const char *input,
+                     const char *output)
+{
+  return find_column(f, str_of(time), &f->trace_columns[COLUMN_TIME]) &&
+         find_column(f, str_of(input), &f->trace_columns[COLUMN_INPUT]) &&
+         find_column(f, str_of(output), &f->trace_columns[COLUMN_OUTPUT]);
+}
+
+static int trace_format(struct indexer *x)
+{
+  struct data_file *f = x->f;
+  enum data_format wanted = f->info.format, found = DATA_CSV;
+  if (is_trace(f, "TIMESTAMP", "ContextTokens", "GeneratedTokens"))
+    found = DATA_AZURE;
+  else if (is_trace(f, "Timestamp", "Request tokens", "Response tokens"))
+    found = DATA_BURSTGPT;
+  if (wanted == DATA_GUESS)
+    f->info.format = found;
+  else if (wanted != DATA_CSV && wanted != found)
+    return broken(x, 0, "the columns of %s are %s", data_format_name(wanted),
+                  wanted == DATA_AZURE
+                      ? "TIMESTAMP, ContextTokens, GeneratedTokens"
+                      : "Timestamp, Request tokens, Response tokens, …");
+  return 0;
+}
+
+static int read_header(struct indexer *x)
+{
+  struct data_file *f = x->f;
+  struct str record;
+  size_t len;
+  int rc = next_record(x, &record, &len);
+  if (rc <= 0)
+    return rc;
+  if (!record.p)
+    return broken(x, 0, "a quote in the header is not closed");
+  while (record.p) {
+    buf_reset(&x->field);
+    if (csv_field(&record, f->separator, &x->field) < 0)
+      return broken(x, 0, "the header has text behind a closing quote");
+    add_column(f, buf_str(&x->field));
+  }
+  /* A comma at the end of each line. */
+  if (f->n_columns > 1 && !f->columns[f->n_columns - 1][0])
+    drop_column(f);
+  x->w.pos += len;
+  return check_columns(x) < 0 ? -1 : trace_format(x);
+}
+
+static bool count_fields(struct indexer *x, struct str record, char why[160])
+{
+  const struct data_file *f = x->f;
+  size_t n = 0;
+  while (record.p) {
+    buf_reset(&x->field);
+    if (csv_field(&record, f->separator, &x->field) < 0) {
+      snprintf(why, 160, "text behind the closing quote of field %zu", n + 1);
+      return false;
+    }
+    n++;
+  }
+  if (n == f->n_columns || (n == f->n_columns + 1 && !x->field.len))
+    return true;
+  snprintf(why, 160, "%zu field%s, but there are %zu columns", n,
+           n == 1 ? "" : "s", f->n_columns);
+  return false;
+}
+
+static void check_record(struct indexer *x, struct str record, uint64_t offset)
+{
+  struct data_file *f = x->f;
+  struct data_moment m = {0};
+  char why[160];
+  bool good = count_fields(x, record, why);
+  if (good && data_format_is_trace(f->info.format)) {
+    good = data_csv_moment(f, record, &m, why) == 0;
+    /* Requests that failed are logged with no tokens at all. */
+    if (good && m.input_len == 0) {
+      f->info.left_out++;
+      return;
+    }
+    good = good && keep_time(x, m.seconds, why);
+  }
+  if (!good) {
+    bad_row(x, offset, why);
+    return;
+  }
+  f->info.flaws += flaws_bytes(record);
+  keep_row(x, offset, record.len);
+}
+
+static int index_csv(struct indexer *x)
+{
+  struct str record;
+  size_t len;
+  int rc = read_header(x);
+  if (rc < 0)
+    return -1;
+  while ((rc = next_record(x, &record, &len)) > 0) {
+    if (!record.p)
+      bad_row(x, window_offset(&x->w), "a quote is not closed");
+    else if (str_trim(record).len)
+      check_record(x, record, window_offset(&x->w));
+    x->w.pos += len;
+  }
+  return rc;
+}
+
+/* ---- the file ---- */
+
+static const char *foreign(struct str head)
+{
+  static const struct {
+    struct str magic;
+    const char *what;
+  } kinds[] = {
+      {{"\xff\xfe", 2}, "is UTF-16 (little endian): save it as UTF-8"},
+      {{"\xfe\xff", 2}, "is UTF-16 (big endian): save it as UTF-8"},
+      {{"\x1f\x8b", 2}, "is compressed (gzip): unpack it first"},
+      {{"\x28\xb5\x2f\xfd", 4}, "is compressed (zstd): unpack it first"},
+      {{"PK\x03\x04", 4}, "is a zip archive: unpack it first"},
+      {{"PAR1", 4}, "is a Parquet file: convert it to JSON Lines"},
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (str_starts(head, kinds[i].magic))
+      return kinds[i].what;
+  return NULL;
+}
+
+static int begin(struct indexer *x)
+{
+  struct data_file *f = x->f;
+  struct str head;
+  const char *what;
+  if (read_more(x) < 0)
+    return -1;
+  head = window_rest(&x->w);
+  if ((what = foreign(head)))
+    return err_add(x->e, "%s: %s", f->shown, what);
+  if (str_starts(head, STR("\xef\xbb\xbf"))) {
+    x->w.pos = 3;
+    head = window_rest(&x->w);
+  }
+  f->info.format = x->o->format;
+  f->info.guessed = x->o->format == DATA_GUESS;
+  f->info.container = data_container(&f->info.format, str_of(f->path), head);
+  f->separator = x->o->separator;
+  if (!f->separator)
+    f->separator = str_ends(str_of(f->path), STR(".tsv")) ? '\t' : ',';
+  return 0;
+}
+
+static int require(struct indexer *x)
+{
+  struct str names = str_of(x->o->require);
+  int rc = 0;
+  if (x->f->info.container == CONTAINER_CSV)
+    return 0;
+  while (names.len && rc == 0) {
+    struct str name = str_split(&names, '\n');
+    char *copy = mem_strndup(name.p, name.len);
+    rc = shape_require(&x->f->shape, copy, x->e);
+    mem_free(copy);
+  }
+  return rc;
+}
+
+static int rows(struct indexer *x)
+{
+  switch (x->f->info.container) {
+  case CONTAINER_ARRAY: return index_array(x);
+  case CONTAINER_CSV: return index_csv(x);
+  default: return index_lines(x);
+  }
+}
+
+static int none_left(struct indexer *x)
+{
+  const struct data_info *i = &x->f->info;
+  struct err *e = x->e;
+  if (!i->skipped && !i->left_out)
+    return err_add(e, "%s: there are no rows in it", i->shown);
+  return err_add(e,
+                 "%s: no row is usable as %s: %llu had nothing to send, %llu "
+                 "were bad%s%s",
+                 i->shown, data_format_name(i->format),
+                 (unsigned long long)i->left_out,
+                 (unsigned long long)i->skipped,
+                 x->first.len ? ", the first at line " : "",
+                 x->first.len ? buf_cstr(&x->first) : "");
+}
+
+static int verdict(struct indexer *x)
+{
+  struct data_file *f = x->f;
+  if (x->bad > BAD_ROWS_TOLD)
+    err_add(x->e, "%s: and %llu more bad rows", f->shown,
+            (unsigned long long)(x->bad - BAD_ROWS_TOLD));
+  if (x->bad)
+    return err_add(x->e,
+                   "%s: mend these rows, or leave bad rows out with "
+                   "skip_bad_rows = true",
+                   f->shown);
+  f->info.rows = f->rows.n;
+  row_index_trim(&f->rows);
+  return f->rows.n ? 0 : none_left(x);
+}
+
+int data_index(struct data_file *f, const struct data_options *o, struct err *e)
+{
+  struct indexer x = {.f = f, .o = o, .e = e};
+  int rc;
+  window_init(&x.w, f->fd, 0);
+  posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+  rc = begin(&x);
+  if (rc == 0)
+    rc = require(&x);
+  if (rc == 0)
+    rc = rows(&x);
+  if (rc == 0 || x.bad)
+    rc = verdict(&x);
+  posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
+  window_free(&x.w);
+  buf_free(&x.field);
+  buf_free(&x.first);
+  return rc;
+}

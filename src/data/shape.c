@@ -1,0 +1,342 @@
+#include "data/shape.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+enum {
+  PROMPT = 1 << 0,
+  MESSAGES = 1 << 1,
+  CONVERSATIONS = 1 << 2,
+  MESSAGE = 1 << 3, /* an element of `messages` */
+  ROLE = 1 << 4,
+  CONTENT = 1 << 5,
+  CALL_ID = 1 << 6,
+  CALLS = 1 << 7,
+  TIME = 1 << 8,
+  INPUT = 1 << 9,
+  OUTPUT = 1 << 10,
+  HASHES = 1 << 11,
+  HASH = 1 << 12,
+  BODY = 1 << 13,
+  URL = 1 << 14,
+  ROOT = 1 << 15,
+  REQUIRED = 1 << 16, /* and the seven bits above */
+  SAID = 1 << 24,     /* an element of `conversations` */
+};
+
+static const struct {
+  const char *path;
+  uint32_t tag;
+} places[] = {
+    {"prompt", PROMPT},
+    {"messages", MESSAGES},
+    {"messages[]", MESSAGE},
+    {"messages[].role", ROLE},
+    {"messages[].content", CONTENT},
+    {"messages[].tool_call_id", CALL_ID},
+    {"messages[].tool_calls", CALLS},
+    {"messages[].function_call", CALLS},
+    {"conversations", CONVERSATIONS},
+    {"conversations[]", SAID},
+    {"conversations[].from", ROLE},
+    {"conversations[].role", ROLE},
+    {"conversations[].value", CONTENT},
+    {"conversations[].content", CONTENT},
+    {"timestamp", TIME},
+    {"input_length", INPUT},
+    {"output_length", OUTPUT},
+    {"hash_ids", HASHES},
+    {"hash_ids[]", HASH},
+    {"body", BODY},
+    {"url", URL},
+};
+
+/* Who speaks, in both spellings. */
+enum role {
+  ROLE_UNKNOWN,
+  ROLE_SYSTEM,
+  ROLE_USER,
+  ROLE_ASSISTANT,
+  ROLE_TOOL,
+  ROLE_FUNCTION, /* a tool's answer before there were ids */
+};
+
+static const struct {
+  const char *name;
+  enum role role;
+} roles[] = {
+    {"user", ROLE_USER},
+    {"assistant", ROLE_ASSISTANT},
+    {"system", ROLE_SYSTEM},
+    {"tool", ROLE_TOOL},
+    {"developer", ROLE_SYSTEM},
+    {"function", ROLE_FUNCTION},
+    {"human", ROLE_USER},
+    {"gpt", ROLE_ASSISTANT},
+    {"chatgpt", ROLE_ASSISTANT},
+    {"bing", ROLE_ASSISTANT},
+    {"bard", ROLE_ASSISTANT},
+    {"model", ROLE_ASSISTANT},
+    {"observation", ROLE_TOOL},
+    {"function_response", ROLE_TOOL},
+    {"function_call", ROLE_ASSISTANT},
+};
+
+static enum role role_of(struct str name)
+{
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (str_eq(name, str_of(roles[i].name)))
+      return roles[i].role;
+  return ROLE_UNKNOWN;
+}
+
+void shape_init(struct shape *s, unsigned block)
+{
+  struct err e = {0};
+  *s = (struct shape){.block = block};
+  s->paths.tags = ROOT;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    paths_add(&s->paths, places[i].path, places[i].tag, &e);
+  assert(!e.count);
+}
+
+void shape_free(struct shape *s)
+{
+  for (unsigned i = 0; i < s->n_required; i++)
+    mem_free(s->required[i]);
+  paths_clear(&s->paths);
+}
+
+int shape_require(struct shape *s, const char *name, struct err *e)
+{
+  if (s->n_required == SHAPE_REQUIRED_MAX)
+    return err_add(e, "require: at most %d names", SHAPE_REQUIRED_MAX);
+  if (paths_add(&s->paths, name, (uint32_t)REQUIRED << s->n_required, e) < 0)
+    return -1;
+  s->required[s->n_required++] = mem_strdup(name);
+  return 0;
+}
+
+/* ---- reading ---- */
+
+static void read_number(struct shape_number *n, const struct walk_value *v)
+{
+  char text[64];
+  n->there = true;
+  n->is = v->type == WALK_NUMBER && v->raw.len < sizeof text;
+  if (!n->is)
+    return;
+  memcpy(text, v->raw.p, v->raw.len);
+  text[v->raw.len] = '\0';
+  n->value = strtod(text, NULL);
+}
+
+static void trouble(struct shape_seen *seen, const char *what)
+{
+  if (seen->trouble)
+    return;
+  seen->trouble = what;
+  seen->trouble_at = seen->messages;
+}
+
+/* A message is complete; its members came before it. */
+static void end_message(struct shape_seen *seen, uint32_t tags,
+                        enum walk_type type)
+{
+  uint32_t has = seen->message, bad = seen->message_bad;
+  if (type != WALK_OBJECT)
+    trouble(seen, "is not an object");
+  else if (!(has & ROLE))
+    trouble(seen, "says no role");
+  else if (seen->role == ROLE_UNKNOWN)
+    trouble(seen, "has an unknown role");
+  else if (bad & CONTENT)
+    trouble(seen, "has content that is neither text nor a list");
+  else if (!(has & CONTENT) && !(seen->role == ROLE_ASSISTANT && (has & CALLS)))
+    trouble(seen, "has no content");
+  else if ((tags & MESSAGE) && seen->role == ROLE_TOOL && !(has & CALL_ID))
+    trouble(seen, "is a tool's answer without tool_call_id");
+  else if (bad & CALL_ID)
+    trouble(seen, "has a tool_call_id that is no text");
+  seen->asked += seen->role == ROLE_USER && (has & CONTENT);
+  seen->messages++;
+  seen->message = seen->message_bad = 0;
+  seen->role = ROLE_UNKNOWN;
+}
+
+static void message_member(struct shape_seen *seen, uint32_t tags,
+                           const struct walk_value *v)
+{
+  bool text = v->type == WALK_STRING;
+  if (v->type == WALK_NULL)
+    return;
+  if (tags & ROLE)
+    seen->role = text ? role_of(v->raw) : ROLE_UNKNOWN;
+  if ((tags & CONTENT) && !text && v->type != WALK_ARRAY)
+    seen->message_bad |= CONTENT;
+  if ((tags & CALL_ID) && !text)
+    seen->message_bad |= CALL_ID;
+  seen->message |= tags;
+}
+
+static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
+{
+  struct shape_seen *seen = ud;
+  if (tags & ROOT)
+    seen->root = v->type;
+  if (tags & (ROLE | CONTENT | CALL_ID | CALLS))
+    message_member(seen, tags, v);
+  if (tags & (MESSAGE | SAID))
+    end_message(seen, tags, v->type);
+  if (tags & HASH) {
+    seen->hashes++;
+    seen->odd_hash |= v->type != WALK_NUMBER;
+  }
+  if (tags & TIME)
+    read_number(&seen->time, v);
+  if (tags & INPUT)
+    read_number(&seen->input, v);
+  if (tags & OUTPUT)
+    read_number(&seen->output, v);
+  if (tags & PROMPT)
+    seen->prompt_is_text = v->type == WALK_STRING;
+  /* A list, where a list belongs. */
+  if ((tags & (MESSAGES | CONVERSATIONS | HASHES)) && v->type != WALK_ARRAY)
+    tags &= ~(uint32_t)(MESSAGES | CONVERSATIONS | HASHES);
+  if (v->type != WALK_NULL)
+    seen->tags |= tags;
+  return 0;
+}
+
+const char *shape_read(struct shape *s, const char *p, const char *end)
+{
+  s->seen = (struct shape_seen){0};
+  return walk_value(&s->paths, p, end, on_value, &s->seen);
+}
+
+/* ---- judging ---- */
+
+bool shape_has_prompt(const struct shape *s)
+{
+  return s->seen.prompt_is_text;
+}
+
+bool shape_has_messages(const struct shape *s)
+{
+  return s->seen.tags & MESSAGES;
+}
+
+enum data_format shape_guess(const struct shape *s)
+{
+  uint32_t tags = s->seen.tags;
+  if (tags & CONVERSATIONS)
+    return DATA_SHAREGPT;
+  if (tags & BODY && tags & URL)
+    return DATA_BATCH;
+  if (tags & TIME && tags & INPUT)
+    return DATA_MOONCAKE;
+  return DATA_GUESS;
+}
+
+static enum shape_verdict bad(char why[160], const char *what)
+{
+  snprintf(why, 160, "%s", what);
+  return SHAPE_BAD;
+}
+
+static enum shape_verdict check_messages(const struct shape *s,
+                                         const char *list, char why[160])
+{
+  const struct shape_seen *seen = &s->seen;
+  if (!seen->trouble)
+    return seen->asked ? SHAPE_OK : SHAPE_LEFT_OUT;
+  snprintf(why, 160, "%s[%u] %s", list, seen->trouble_at, seen->trouble);
+  return SHAPE_BAD;
+}
+
+static bool whole(const struct shape_number *n, double least)
+{
+  return n->is && n->value == floor(n->value) && n->value >= least &&
+         n->value < 1e9;
+}
+
+static enum shape_verdict check_trace(const struct shape *s, char why[160])
+{
+  const struct shape_seen *seen = &s->seen;
+  uint64_t blocks;
+  if (!seen->time.is)
+    return bad(why, "no \"timestamp\" (a number: milliseconds)");
+  if (!whole(&seen->input, 1))
+    return bad(why, "\"input_length\" must be a whole number from 1 on");
+  if (!whole(&seen->output, 0))
+    return bad(why, "\"output_length\" must be a whole number from 0 on");
+  if (!(seen->tags & HASHES))
+    return SHAPE_OK;
+  if (seen->odd_hash)
+    return bad(why, "\"hash_ids\" must be numbers");
+  blocks = ((uint64_t)seen->input.value + s->block - 1) / s->block;
+  if (blocks == seen->hashes)
+    return SHAPE_OK;
+  snprintf(why, 160,
+           "%.0f tokens are %llu blocks of %u, but there are %llu hash_ids "
+           "(another block size? block = …)",
+           seen->input.value, (unsigned long long)blocks, s->block,
+           (unsigned long long)seen->hashes);
+  return SHAPE_BAD;
+}
+
+static enum shape_verdict check_plain(const struct shape *s, char why[160])
+{
+  const struct shape_seen *seen = &s->seen;
+  if (seen->root == WALK_STRING)
+    return SHAPE_OK;
+  if (seen->root != WALK_OBJECT)
+    return bad(why, "a row must be an object or a text");
+  for (unsigned i = 0; i < s->n_required; i++)
+    if (!(seen->tags & (uint32_t)REQUIRED << i)) {
+      snprintf(why, 160, "no \"%.80s\"", s->required[i]);
+      return SHAPE_BAD;
+    }
+  if (seen->tags & MESSAGES)
+    return check_messages(s, "messages", why);
+  return SHAPE_OK;
+}
+
+enum shape_verdict shape_check(const struct shape *s, enum data_format f,
+                               char why[160])
+{
+  enum shape_verdict v = check_plain(s, why);
+  uint32_t tags = s->seen.tags;
+  if (v == SHAPE_BAD)
+    return v;
+  switch (f) {
+  case DATA_SHAREGPT:
+    return tags & CONVERSATIONS ? check_messages(s, "conversations", why)
+                                : bad(why, "no list \"conversations\"");
+  case DATA_MOONCAKE: return check_trace(s, why);
+  case DATA_BATCH:
+    if (!(tags & BODY))
+      return bad(why, "no \"body\"");
+    return tags & URL ? SHAPE_OK : bad(why, "no \"url\"");
+  default: return v;
+  }
+}
+
+static int on_body(uint32_t tags, const struct walk_value *v, void *ud)
+{
+  /* A text's quotes are no part of it. */
+  if (tags & BODY)
+    *(struct str *)ud = v->raw;
+  return 0;
+}
+
+struct str shape_body(const struct shape *s, struct str row)
+{
+  struct str body = {0};
+  walk_value(&s->paths, row.p, row.p + row.len, on_body, &body);
+  return body;
+}

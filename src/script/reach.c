@@ -1,0 +1,40 @@
+#include "script/reach.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "script/files.h"
+#include "script/vm_impl.h"
+
+static bool may_read(const struct scenario *s, const char *real)
+{
+  if (s->unsafe || (s->folder && files_inside(real, s->folder)))
+    return true;
+  for (size_t i = 0; i < s->params.len; i++) {
+    const struct param *p = &s->params.list[i];
+    if (p->type == PARAM_PATH && p->given && p->text &&
+        files_inside(real, p->text))
+      return true;
+  }
+  return false;
+}
+
+char *reach(const struct vm *vm, const char *path, char why[128])
+{
+  const struct scenario *s = vm->scenario;
+  char *full = path[0] == '/' ? mem_strdup(path)
+                              : files_join(s->folder ? s->folder : ".", path);
+  char *real = files_real(full);
+  mem_free(full);
+  if (!real) {
+    snprintf(why, 128, "no such file");
+    return NULL;
+  }
+  if (may_read(s, real))
+    return real;
+  snprintf(why, 128,
+           "outside of the scenario's folder, and no path "
+           "parameter of the user's points there");
+  mem_free(real);
+  return NULL;
+}

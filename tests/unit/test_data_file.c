@@ -1,0 +1,454 @@
+/* Opening, checking and reading data files: section d of the field cases. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "data_box.h"
+
+#define PLAIN ((struct data_options){0})
+
+/* ---- files that are fine: their rows ---- */
+
+static const struct good {
+  const char *name;
+  struct str text;
+  enum data_format wanted, format;
+  const char *rows[5]; /* until NULL */
+  uint64_t left_out, flaws;
+} good[] = {
+    {"two.jsonl",
+     STR("{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n"),
+     0,
+     DATA_JSONL,
+     {"{\"prompt\":\"a\"}", "{\"prompt\":\"b\"}"},
+     0,
+     0},
+    {"no-end.jsonl",
+     STR("{\"a\":1}\n\n  \r\n {\"a\":2}  \r\n{\"a\":3}"),
+     0,
+     DATA_JSONL,
+     {"{\"a\":1}", "{\"a\":2}", "{\"a\":3}"},
+     0,
+     0},
+    /* B102: a mark of the encoding is no part of the first row. */
+    {"bom.jsonl",
+     STR("\xef\xbb\xbf{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n"),
+     0,
+     DATA_JSONL,
+     {"{\"prompt\":\"a\"}", "{\"prompt\":\"b\"}"},
+     0,
+     0},
+    {"bom.csv",
+     STR("\xef\xbb\xbfprompt,len\r\na,1\r\n"),
+     0,
+     DATA_CSV,
+     {"a,1"},
+     0,
+     0},
+    {"list.json",
+     STR(" [ {\"a\":[1,\"]\"]} ,\n\"text\" , {} ]\n"),
+     0,
+     DATA_JSON,
+     {"{\"a\":[1,\"]\"]}", "\"text\"", "{}"},
+     0,
+     0},
+    {"plain.txt",
+     STR("[INST] one\r\n\r\n  two \nthree"),
+     0,
+     DATA_LINES,
+     {"[INST] one", "  two ", "three"},
+     0,
+     0},
+    /* X10: records, not lines. */
+    {"quotes.csv",
+     STR("prompt,x,\r\n\"a\r\nb\",\"say \"\"hi\"\"\",\r\n\r\n"
+         "c,,\r\n5\" disk,z,"),
+     0,
+     DATA_CSV,
+     {"\"a\r\nb\",\"say \"\"hi\"\"\",", "c,,", "5\" disk,z,"},
+     0,
+     0},
+    {"tabs.tsv", STR("a\tb\n1,2\t3\n"), 0, DATA_CSV, {"1,2\t3"}, 0, 0},
+    /* B101: half a pair becomes U+FFFD, a whole one stays. */
+    {"halves.jsonl",
+     STR("{\"p\":\"a\\udc97b\"}\n{\"p\":\"\\ud83d\\ude00\"}\n"
+         "{\"p\":\"\\\\ud83d \\uD83Dx\"}\n"),
+     0,
+     DATA_JSONL,
+     {"{\"p\":\"a\\ufffdb\"}", "{\"p\":\"\\ud83d\\ude00\"}",
+      "{\"p\":\"\\\\ud83d \\ufffdx\"}"},
+     0,
+     2},
+    {"latin1.txt",
+     STR("caf\xe9 and \xff\nz\xc3\xbc\0x\n"),
+     0,
+     DATA_LINES,
+     {"caf\xe9 and \xff"},
+     0,
+     3},
+    {"chats.json",
+     STR("[{\"id\":1,\"conversations\":[{\"from\":\"gpt\","
+         "\"value\":\"x\"}]},{\"conversations\":[]},"
+         "{\"conversations\":[{\"from\":\"human\",\"value\":"
+         "\"q\"},{\"from\":\"gpt\",\"value\":\"a\"}]}]"),
+     0,
+     DATA_SHAREGPT,
+     {"{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"},{\"from\":"
+      "\"gpt\",\"value\":\"a\"}]}"},
+     2,
+     0},
+    {"batch.jsonl",
+     STR("{\"custom_id\":\"1\",\"method\":\"POST\",\"url\":"
+         "\"/v1/x\",\"body\":{ \"a\" : 1 }}\n"),
+     0,
+     DATA_BATCH,
+     {"{\"custom_id\":\"1\",\"method\":\"POST\",\"url\":\"/v1/x\",\"body\":"
+      "{ \"a\" : 1 }}"},
+     0,
+     0},
+    {"b105.jsonl",
+     STR("{\"timestamp\":0,\"input_length\":5,\"output_length\":2}\n"),
+     0,
+     DATA_MOONCAKE,
+     {"{\"timestamp\":0,\"input_length\":5,\"output_length\":2}"},
+     0,
+     0},
+    {"azure.csv",
+     STR("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+         "2023-11-16 18:17:03.9799600,4808,10\r\n"),
+     0,
+     DATA_AZURE,
+     {"2023-11-16 18:17:03.9799600,4808,10"},
+     0,
+     0},
+    {"burst.csv",
+     STR("Timestamp,Model,Request tokens,Response tokens,Total "
+         "tokens,Log Type\n5,ChatGPT,472,18,490,Conversation log\n"
+         "45,ChatGPT,0,0,0,API log\n"),
+     0,
+     DATA_BURSTGPT,
+     {"5,ChatGPT,472,18,490,Conversation log"},
+     1,
+     0},
+};
+
+static void files_that_are_fine(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    const struct good *g = &good[i];
+    struct data_options o = {.format = g->wanted};
+    struct data_box b = data_box(g->name, g->text, o);
+    struct data_info info;
+    uint64_t n = 0;
+    if (!b.file)
+      fail_msg("%s: %s", g->name, err_text(&b.err));
+    info = data_info(b.file);
+    assert_string_equal(data_format_name(info.format),
+                        data_format_name(g->format));
+    for (; n < 5 && g->rows[n]; n++)
+      assert_string_equal(data_box_row(&b, n), g->rows[n]);
+    assert_true(info.rows >= n);
+    assert_int_equal(info.left_out, g->left_out);
+    assert_int_equal(info.flaws, g->flaws);
+    data_box_close(&b);
+  }
+}
+
+/* ---- files that are not ---- */
+
+static const struct bad {
+  const char *name;
+  struct str text;
+  enum data_format wanted;
+  const char *says[3]; /* all of it stands in the message */
+} bad[] = {
+    /* B100 */
+    {"b100.jsonl",
+     STR("{\"prompt\":\"a\"}\n\n{\"text\":\"b\"}\n{\"prompt\":"),
+     0,
+     {"b100.jsonl:3: no \"prompt\"\n", "b100.jsonl:4: bad JSON",
+      "skip_bad_rows = true"}},
+    {"wide.jsonl", STR("\xff\xfe{\0\"\0"), 0, {"is UTF-16 (little endian)"}},
+    {"wide.csv", STR("\xfe\xff\0a\0,"), 0, {"is UTF-16 (big endian)"}},
+    {"packed.jsonl", STR("\x1f\x8b\x08"), 0, {"gzip"}},
+    {"empty.jsonl", STR(""), 0, {"empty.jsonl: there are no rows"}},
+    {"blank.txt", STR(" \n\r\n"), 0, {"blank.txt: there are no rows"}},
+    {"header.csv", STR("a,b\n"), 0, {"header.csv: there are no rows"}},
+    {"nul.jsonl",
+     STR("{\"a\":1}\n{\"a\":\"x\0y\"}\n"),
+     0,
+     {"nul.jsonl:2: bad JSON"}},
+    /* B095: nothing survives */
+    {"none.json",
+     STR("[{\"conversations\":[]}]"),
+     0,
+     {"no row is usable as sharegpt: 1 had nothing to send"}},
+    {"cut.json",
+     STR("[{\"a\":1},\n{\"a\":"),
+     0,
+     {"cut.json:2: bad JSON in the element that begins here"}},
+    {"open.json",
+     STR("[{\"a\":1}"),
+     0,
+     {"open.json:1: the array is not closed"}},
+    {"comma.json",
+     STR("[{\"a\":1}\n{\"a\":1}]"),
+     0,
+     {"comma.json:2: bad JSON: a comma or ] is missing"}},
+    {"more.json", STR("[1]x"), 0, {"text behind the end of the array"}},
+    {"object.json", STR("{\n\"a\": 1\n}"), 0, {"object.json:1: bad JSON"}},
+    {"lines.json",
+     STR("{\"a\":1}\n"),
+     DATA_JSON,
+     {"must begin with [", "format = \"jsonl\""}},
+    {"number.jsonl",
+     STR("{}\n5\n"),
+     0,
+     {"number.jsonl:2: a row must be an object or a text"}},
+    {"fields.csv",
+     STR("a,b\n1,2\n\"x\ny\",2\n1\n1,2,3\n"),
+     0,
+     {"fields.csv:5: 1 field, but there are 2 columns",
+      "fields.csv:6: 3 fields, but there are 2 columns"}},
+    {"quote.csv",
+     STR("a,b\n1,\"2\n3,4\n"),
+     0,
+     {"quote.csv:2: a quote is not closed"}},
+    {"behind.csv",
+     STR("a,b\n\"1\"2,3\n"),
+     0,
+     {"behind.csv:2: text behind the closing quote of field 1"}},
+    {"twice.csv", STR("a,a\n1,2\n"), 0, {"two columns are called \"a\""}},
+    /* B106 */
+    {"b106.jsonl",
+     STR("{\"timestamp\":0,\"input_length\":10,\"output_length\":1,"
+         "\"hash_ids\":[0]}\n{\"timestamp\":0,\"input_length\":10,"
+         "\"output_length\":1,\"hash_ids\":[0,1]}\n"),
+     0,
+     {"b106.jsonl:2: 10 tokens are 1 blocks of 16, but there are 2 hash_ids"}},
+    {"back.jsonl",
+     STR("{\"timestamp\":9,\"input_length\":1,\"output_length\":1}\n"
+         "{\"timestamp\":8,\"input_length\":1,\"output_length\":1}\n"),
+     0,
+     {"back.jsonl:2: its time is before"}},
+    {"zero.jsonl",
+     STR("{\"timestamp\":9,\"input_length\":0,\"output_length\":1}\n"),
+     DATA_MOONCAKE,
+     {"zero.jsonl:1: \"input_length\" must be"}},
+    {"when.csv",
+     STR("TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,1\n"
+         "2023-11-16 18:17:03,x,1\n"),
+     0,
+     {"when.csv:2: column \"TIMESTAMP\": \"noon\" is no time",
+      "when.csv:3: column \"ContextTokens\": \"x\" is no whole number"}},
+    {"other.csv",
+     STR("a,b\n1,2\n"),
+     DATA_AZURE,
+     {"the columns of azure are TIMESTAMP"}},
+    {"nobody.jsonl",
+     STR("{\"conversations\":[{\"from\":\"human\",\"value\":\"a\"}]}\n"
+         "{\"conversations\":[{\"from\":\"alien\",\"value\":\"a\"}]}\n"
+         "{\"conversations\":[{\"from\":\"human\",\"value\":7}]}\n"),
+     0,
+     {"nobody.jsonl:2: conversations[0] has an unknown role",
+      "nobody.jsonl:3: conversations[0] has content"}},
+    /* B171 */
+    {"b171.jsonl",
+     STR("{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n"
+         "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"},{\"role\":"
+         "\"assistant\",\"content\":null,\"tool_calls\":[{}]},{\"role\":"
+         "\"tool\",\"content\":\"4\"}]}\n"
+         "{\"messages\":[\"hello\"]}\n"),
+     0,
+     {"b171.jsonl:2: messages[2] is a tool's answer without tool_call_id",
+      "b171.jsonl:3: messages[0] is not an object"}},
+};
+
+static void files_that_are_not(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const struct bad *g = &bad[i];
+    struct data_options o = {.format = g->wanted, .block = 16};
+    struct data_box b = data_box(g->name, g->text, o);
+    if (b.file)
+      fail_msg("%s was accepted", g->name);
+    for (int k = 0; k < 3 && g->says[k]; k++)
+      if (!strstr(err_text(&b.err), g->says[k]))
+        fail_msg("%s: no \"%s\" in:\n%s", g->name, g->says[k],
+                 err_text(&b.err));
+    data_box_close(&b);
+  }
+}
+
+static void bad_rows_can_be_left_out(void **state)
+{
+  struct data_options o = {.skip_bad_rows = true};
+  struct data_box b =
+      data_box("skip.jsonl",
+               STR("{\"prompt\":\"a\"}\n{\"x\":1}\n{\n{\"prompt\":\"b\"}"), o);
+  (void)state;
+  assert_non_null(b.file);
+  assert_int_equal(data_info(b.file).rows, 2);
+  assert_int_equal(data_info(b.file).skipped, 2);
+  assert_string_equal(data_box_row(&b, 1), "{\"prompt\":\"b\"}");
+  assert_int_equal(data_line(b.file, 1), 4);
+  data_box_close(&b);
+  b = data_box("skip.csv", STR("a,b\n1,\"2\n3,4\n5\n6,7\n"), o);
+  assert_int_equal(data_info(b.file).rows, 2);
+  assert_int_equal(data_info(b.file).skipped, 2);
+  assert_string_equal(data_box_row(&b, 0), "3,4");
+  data_box_close(&b);
+}
+
+static void at_most_ten_mistakes_are_told(void **state)
+{
+  struct buf text = {0};
+  struct data_box b;
+  (void)state;
+  for (int i = 0; i < 25; i++)
+    buf_adds(&text, "{\n");
+  b = data_box("many.jsonl", buf_str(&text), PLAIN);
+  assert_null(b.file);
+  assert_int_equal(b.err.count, 12);
+  assert_non_null(strstr(err_text(&b.err), "and 15 more bad rows"));
+  data_box_close(&b);
+  buf_free(&text);
+}
+
+static void wanted_members(void **state)
+{
+  struct data_options o = {.require = "q\nmeta.id"};
+  struct data_box b = data_box(
+      "want.jsonl",
+      STR("{\"q\":1,\"meta\":{\"id\":1}}\n{\"q\":1,\"meta\":{}}\n"), o);
+  (void)state;
+  assert_null(b.file);
+  assert_non_null(strstr(err_text(&b.err), "want.jsonl:2: no \"meta.id\""));
+  data_box_close(&b);
+  b = data_box("want.csv", STR("q,x\n1,2\n"), o);
+  assert_non_null(
+      strstr(err_text(&b.err), "want.csv:1: no column \"meta.id\""));
+  data_box_close(&b);
+}
+
+static void times_of_traces(void **state)
+{
+  struct data_moment m;
+  struct data_box b = data_box(
+      "t.csv",
+      STR("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+          "2023-12-31 23:59:59.5,4808,10\r\n2024-01-01T00:00:01Z,5,6\r\n"),
+      PLAIN);
+  (void)state;
+  data_box_row(&b, 1);
+  assert_int_equal(data_moment(b.file, buf_str(&b.row), &m), 0);
+  assert_true(m.seconds > 1.4999 && m.seconds < 1.5001);
+  assert_int_equal(m.input_len, 5);
+  assert_int_equal(m.output_len, 6);
+  data_box_close(&b);
+  b = data_box(
+      "t.jsonl",
+      STR("{\"timestamp\":500,\"input_length\":1,\"output_length\":1}\n"
+          "{\"timestamp\":2500,\"input_length\":7,\"output_length\":8}\n"),
+      PLAIN);
+  data_box_row(&b, 1);
+  assert_int_equal(data_moment(b.file, buf_str(&b.row), &m), 0);
+  assert_true(m.seconds == 2 && m.input_len == 7 && m.output_len == 8);
+  data_box_close(&b);
+}
+
+static void batch_bodies_stay_as_they_are(void **state)
+{
+  struct data_box b = data_box(
+      "v.jsonl", STR("{\"url\":\"/v1/x\",\"body\":{ \"b\" :1.50,\"a\":[] }}"),
+      PLAIN);
+  (void)state;
+  data_box_row(&b, 0);
+  assert_true(str_eq(data_body(b.file, buf_str(&b.row)),
+                     STR("{ \"b\" :1.50,\"a\":[] }")));
+  data_box_close(&b);
+}
+
+/* Rows on both sides of the window's end, and longer ones than it and than
+ * the index's short lengths. */
+static void rows_longer_than_the_window(void **state)
+{
+  static const size_t lengths[] = {
+      10, 1 << 20, (1 << 20) - 40, 5, 17 << 20, 24 << 20, 3};
+  const size_t n = sizeof lengths / sizeof *lengths;
+  static const char *const kinds[] = {"long.jsonl", "long.json", "long.csv"};
+  (void)state;
+  for (int kind = 0; kind < 3; kind++) {
+    struct buf text = {0};
+    struct data_box b;
+    buf_adds(&text, kind == 0 ? "" : kind == 1 ? "[" : "p\n");
+    for (size_t i = 0; i < n; i++) {
+      if (kind == 1 && i)
+        buf_addc(&text, ',');
+      buf_addc(&text, '"');
+      memset(buf_reserve(&text, lengths[i]), 'a' + (int)i, lengths[i]);
+      text.len += lengths[i];
+      buf_adds(&text, kind == 1 ? "\"" : "\"\n");
+    }
+    if (kind == 1)
+      buf_addc(&text, ']');
+    b = data_box(kinds[kind], buf_str(&text), PLAIN);
+    if (!b.file)
+      fail_msg("%s: %s", kinds[kind], err_text(&b.err));
+    assert_int_equal(data_info(b.file).rows, n);
+    for (size_t i = 0; i < n; i++) {
+      const char *row = data_box_row(&b, i);
+      assert_int_equal(b.row.len, lengths[i] + 2);
+      assert_int_equal(row[1], 'a' + (int)i);
+      assert_int_equal(row[lengths[i]], 'a' + (int)i);
+    }
+    data_box_close(&b);
+    buf_free(&text);
+  }
+}
+
+static void a_file_that_shrank_is_told(void **state)
+{
+  struct data_box b = data_box("s.txt", STR("one\ntwo\nthree\n"), PLAIN);
+  (void)state;
+  assert_int_equal(truncate(b.path, 5), 0);
+  assert_int_equal(data_read(b.file, 2, &b.row, &b.err), -1);
+  assert_non_null(strstr(err_text(&b.err), "s.txt: row 3 cannot be read: the "
+                                           "file became shorter"));
+  data_box_close(&b);
+}
+
+static void only_regular_files(void **state)
+{
+  struct err e = {0};
+  struct data_options o = PLAIN;
+  (void)state;
+  assert_null(data_open("/dev/null", "null", &o, &e));
+  assert_null(data_open("/nowhere/x", "x", &o, &e));
+  assert_string_equal(err_text(&e), "null: not a regular file\n"
+                                    "x: No such file or directory\n");
+  err_free(&e);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(files_that_are_fine),
+      cmocka_unit_test(files_that_are_not),
+      cmocka_unit_test(bad_rows_can_be_left_out),
+      cmocka_unit_test(at_most_ten_mistakes_are_told),
+      cmocka_unit_test(wanted_members),
+      cmocka_unit_test(times_of_traces),
+      cmocka_unit_test(batch_bodies_stay_as_they_are),
+      cmocka_unit_test(rows_longer_than_the_window),
+      cmocka_unit_test(a_file_that_shrank_is_told),
+      cmocka_unit_test(only_regular_files),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
