@@ -7,7 +7,7 @@ row says `void` and means nothing. Clients are pinned to core 0 and measured
 in alternation, so that a noisy neighbour hits all of them; a row is the
 median of ROUNDS. Targets are ratios, taken in the same run.
 
-PARTs: blast paced clock memory start short fair lua (default: all)."""
+PARTs: decode blast paced clock memory start short fair lua (default: all)."""
 
 import json
 import os
@@ -113,6 +113,16 @@ def median(results, of):
     return statistics.median(map(of, results))
 
 
+def decode(_):
+    """Reading events without sockets, beside cJSON for each."""
+    out, *_ = run([BUILD / "bench" / "bench_wire"])
+    rate = dict(re.findall(r"^(\w+(?: \w+)?) +([\d.]+) M events/s", out, re.M))
+    for name in ("wire", "wire walk"):
+        row(f"decode, M events / s: {name}", rate[name], rate["cjson"],
+            f"{float(rate[name]) / float(rate['cjson']):.1f}", "",
+            "beside: cJSON for each event")
+
+
 def blast(sender):
     for conns in (64, 1024):
         path = "/blast?tokens=1000"
@@ -130,9 +140,15 @@ def blast(sender):
             f"{ours / reader:.3f}", ">= 0.10, >= 4")
 
 
+def paced_path(itl):
+    """Answers of two seconds: the raw reader has to see one beforehand."""
+    return (f"/paced?tokens={int(2000 / itl)}&ttft_us=50000"
+            f"&itl_us={int(itl * 1000)}")
+
+
 def paced(sender):
     for conns, itl in ((1000, 10), (4096, 50), (10000, 125)):
-        path = f"/paced?tokens=100000&ttft_us=50000&itl_us={itl * 1000}"
+        path = paced_path(itl)
         sender.lag()
         raw, whole = rounds(
             lambda: program("reader", sender, path, conns),
@@ -149,7 +165,7 @@ def paced(sender):
 def clock(sender):
     """Our instant of an event against the sender's, just before its send."""
     for conns, itl in ((1000, 12.5), (10000, 125)):
-        path = f"/paced?tokens=100000&ttft_us=50000&itl_us={int(itl * 1000)}"
+        path = paced_path(itl)
         kernel, callback = rounds(
             lambda: program("bench_xfer", sender, path, conns),
             lambda: program("bench_xfer", sender, path, conns,
@@ -164,7 +180,7 @@ def clock(sender):
 
 
 def memory(sender):
-    path = "/paced?tokens=100000&ttft_us=50000&itl_us=125000"
+    path = paced_path(125)
     few = stoke(sender, path, 10)
     many = stoke(sender, path, 10000)
     each = (many["rss_kb"] - few["rss_kb"]) / 9990
@@ -234,7 +250,7 @@ def lua(sender):
 
 
 def main():
-    parts = [blast, paced, clock, memory, start, short, fair, lua]
+    parts = [decode, blast, paced, clock, memory, start, short, fair, lua]
     print(ROW.format("", "stoke", "reference", "ratio", "target", ""))
     for part in parts:
         if PARTS and part.__name__ not in PARTS:
