@@ -9,7 +9,7 @@
 #include "core/run.h"
 #include "net/xfer.h"
 #include "stats/client.h"
-#include "stats/judge.h"
+#include "stats/live_figures.h"
 #include "stats/metrics.h"
 #include "stats/progress.h"
 #include "stats/sessions.h"

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "stats/judge_impl.h"
 #include "stats/sample.h"
 
 static double over(double a, double b)
@@ -88,7 +88,7 @@ static double samples_value(const struct threshold *t, const double *x,
   }
 }
 
-static double hist_value(const struct threshold *t, const struct hist *h)
+double judge_hist(const struct threshold *t, const struct hist *h)
 {
   if (t->statistic == STATISTIC_COUNT)
     return (double)h->count;
@@ -139,24 +139,22 @@ static double custom_value(const struct threshold *t, const struct custom *c,
                                 : over(sum_value(&m->sum), duration_s);
 }
 
-/* What both ways of looking have in common. True when *value was found. */
-static bool found_apart(const struct threshold *t, const struct custom *c,
-                        const struct sessions *s, double duration_s,
-                        double *value)
+bool judge_apart(const struct threshold *t, const struct custom *c,
+                 const struct sessions *s, double duration_s, double *value)
 {
   switch (t->subject) {
   case SUBJECT_CHECKS: *value = checks_value(t, c); return true;
   case SUBJECT_CUSTOM: *value = custom_value(t, c, duration_s); return true;
   case SUBJECT_SESSIONS: *value = sessions_value(t->statistic, s); return true;
   case SUBJECT_DURATION:
-    *value = hist_value(t, t->which ? &s->active : &s->duration);
+    *value = judge_hist(t, t->which ? &s->active : &s->duration);
     return true;
   default: return false;
   }
 }
 
-static double counts_value(const struct threshold *t, const struct group *g,
-                           double duration_s)
+double judge_counts(const struct threshold *t, const struct group *g,
+                    double duration_s)
 {
   if (t->subject == SUBJECT_OUTCOME)
     return (double)g->outcomes[t->which];
@@ -201,7 +199,7 @@ static double figure_value(const struct threshold *t, const struct figures *f,
     return value;
   }
   group_gaps(f->metrics, filter, &f->stages, &gaps);
-  value = hist_value(t, &gaps);
+  value = judge_hist(t, &gaps);
   hist_deinit(&gaps);
   return value;
 }
@@ -218,7 +216,7 @@ double judge_value(const struct threshold *t, const struct figures *f)
   struct filter filter;
   struct group g;
   double value;
-  if (found_apart(t, f->custom, f->sessions, f->duration_s, &value))
+  if (judge_apart(t, f->custom, f->sessions, f->duration_s, &value))
     return value;
   if (!join(&filter, &t->filter, &f->only) || has_no_slo(t, f->summary))
     return NAN;
@@ -227,7 +225,7 @@ double judge_value(const struct threshold *t, const struct figures *f)
   group_count(&g, f->metrics, &filter, &f->stages);
   if (filter.n && g.sent == 0)
     return NAN; /* a filter that nothing passes is a mistake */
-  return counts_value(t, &g, by_stage(&filter) ? g.duration_s : f->duration_s);
+  return judge_counts(t, &g, by_stage(&filter) ? g.duration_s : f->duration_s);
 }
 
 struct threshold_result *judge_all(const struct thresholds *all,
@@ -281,7 +279,7 @@ static double latency_value(const struct threshold *t, const struct summary *s)
   for (int i = 0; i < LATENCY_PERCENTILES; i++)
     if (latency_percentiles[i] == t->percentile)
       return l->p[i] * 1e6;
-  return hist_value(t, &s->hist[t->which]);
+  return judge_hist(t, &s->hist[t->which]);
 }
 
 static struct group group_of(const struct summary *s)
@@ -321,137 +319,4 @@ bool judge_summary(const struct threshold *t, const struct summary *s,
   case SUBJECT_OUTCOME: *value = (double)s->outcomes[t->which]; return true;
   default: return false;
   }
-}
-
-/* ---- while it goes on ---- */
-
-bool thresholds_abort(const struct thresholds *all)
-{
-  for (size_t i = 0; i < all->n; i++)
-    if (all->list[i].abort)
-      return true;
-  return false;
-}
-
-void live_figures_init(struct live_figures *l, const struct thresholds *all,
-                       const struct stage_names *stages, const struct slo *slo,
-                       const struct custom *custom)
-{
-  *l = (struct live_figures){.all = all, .stages = *stages, .slo = *slo};
-  l->tallies = mem_zalloc(all->n, sizeof *l->tallies);
-  custom_like(&l->custom, custom);
-}
-
-void live_figures_deinit(struct live_figures *l)
-{
-  for (size_t i = 0; l->tallies && i < l->all->n; i++)
-    hist_deinit(&l->tallies[i].hist);
-  mem_free(l->tallies);
-  custom_deinit(&l->custom);
-  sessions_deinit(&l->sessions);
-  *l = (struct live_figures){0};
-}
-
-static bool figure_of(const struct record *r, enum figure f, uint64_t *ns)
-{
-  double tpot;
-  switch (f) {
-  case FIGURE_TTFT: return record_ttft(r, ns);
-  case FIGURE_TTFAT: return record_ttfat(r, ns);
-  case FIGURE_TTFB: return r->outcome == OUTCOME_OK && record_ttfb(r, ns);
-  case FIGURE_TPOT:
-    if (!record_tpot(r, &tpot))
-      return false;
-    *ns = (uint64_t)llround(tpot);
-    return true;
-  case FIGURE_E2EL: return record_e2el(r, ns);
-  case FIGURE_QUEUE: return r->outcome == OUTCOME_OK && record_queue(r, ns);
-  case FIGURE_TTFT_DUE: return record_ttft_due(r, ns);
-  case FIGURE_E2EL_DUE: return record_e2el_due(r, ns);
-  default: return false;
-  }
-}
-
-static void add_gap(uint64_t gap_ns, void *ud)
-{
-  hist_add(ud, gap_ns);
-}
-
-static void count(struct group *g, const struct record *r,
-                  const struct slo *run)
-{
-  struct slo s = slo_of(run, r);
-  g->sent++;
-  g->outcomes[r->outcome]++;
-  g->good += slo_good(&s, r);
-  if (r->outcome == OUTCOME_OK) {
-    g->completed++;
-    g->input_tokens += r->prompt_tokens > 0 ? (uint64_t)r->prompt_tokens : 0;
-    g->output_tokens += r->tokens > 0 ? (uint64_t)r->tokens : 0;
-  } else if (r->outcome == OUTCOME_CANCELLED) {
-    g->cancelled++;
-  } else {
-    g->failed++;
-  }
-}
-
-static void add_to(struct tally *tally, const struct threshold *t,
-                   const struct record *r, const struct slo *slo)
-{
-  uint64_t ns;
-  if (t->subject != SUBJECT_FIGURE)
-    count(&tally->counts, r, slo);
-  else if (t->which != FIGURE_ITL && figure_of(r, (enum figure)t->which, &ns))
-    hist_add(&tally->hist, ns);
-  else if (t->which == FIGURE_ITL && r->outcome == OUTCOME_OK)
-    record_gaps(r, add_gap, &tally->hist);
-}
-
-void live_figures_add(struct live_figures *l, const struct record *r)
-{
-  struct filing x = {turn_filed(r->turn), r->stage, r->tags};
-  if (r->phase == PHASE_WARMUP)
-    return;
-  for (size_t i = 0; i < l->all->n; i++) {
-    const struct threshold *t = &l->all->list[i];
-    if (t->abort && filter_matches(&t->filter, &x, &l->stages))
-      add_to(&l->tallies[i], t, r, &l->slo);
-  }
-}
-
-static void merge_counts(struct group *into, const struct group *from)
-{
-  into->sent += from->sent;
-  into->completed += from->completed;
-  into->failed += from->failed;
-  into->cancelled += from->cancelled;
-  into->good += from->good;
-  into->input_tokens += from->input_tokens;
-  into->output_tokens += from->output_tokens;
-  for (int o = 0; o < OUTCOME_COUNT; o++)
-    into->outcomes[o] += from->outcomes[o];
-}
-
-void live_figures_merge(struct live_figures *into,
-                        const struct live_figures *from)
-{
-  for (size_t i = 0; i < from->all->n; i++) {
-    merge_counts(&into->tallies[i].counts, &from->tallies[i].counts);
-    hist_merge(&into->tallies[i].hist, &from->tallies[i].hist);
-  }
-  custom_merge(&into->custom, &from->custom);
-  sessions_merge(&into->sessions, &from->sessions);
-}
-
-double live_figures_value(const struct live_figures *l, size_t threshold,
-                          double elapsed_s)
-{
-  const struct threshold *t = &l->all->list[threshold];
-  const struct tally *tally = &l->tallies[threshold];
-  double value;
-  if (found_apart(t, &l->custom, &l->sessions, elapsed_s, &value))
-    return value;
-  if (t->subject == SUBJECT_FIGURE)
-    return hist_value(t, &tally->hist);
-  return tally->counts.sent ? counts_value(t, &tally->counts, elapsed_s) : NAN;
 }

@@ -1,7 +1,6 @@
-/* judge.h -- the value that a threshold speaks of, in what was measured.
- * After a run (or a stage of it) from the merged metrics, exactly; while it
- * goes on from tallies, small enough to be sent around, whose percentiles are
- * within 0.1 %. */
+/* judge.h -- the value that a threshold speaks of, in what was measured: after
+ * a run, or a stage of it, from the merged metrics. live_figures.h does the
+ * same while a run goes on. */
 #ifndef STOKE_STATS_JUDGE_H
 #define STOKE_STATS_JUDGE_H
 
@@ -47,39 +46,5 @@ int judge_expression(struct str text, const struct figures *f,
  * within 0.1 %. False: the threshold speaks of something else. */
 bool judge_summary(const struct threshold *t, const struct summary *s,
                    double *value);
-
-/* ---- while the run goes on ---- */
-
-/* What one threshold with `abort` has seen. A zeroed one is empty. */
-struct tally {
-  struct group counts; /* latencies are left out */
-  struct hist hist;    /* of a latency, ns */
-};
-
-/* What all of them have, of one worker or merged. */
-struct live_figures {
-  const struct thresholds *all; /* borrowed; those without abort are passed
-                                 * over */
-  struct stage_names stages;    /* borrowed */
-  struct slo slo;               /* the run's */
-  struct tally *tallies;        /* one each */
-  struct custom custom;
-  struct sessions sessions;
-};
-
-/* True when some threshold can stop the run. */
-bool thresholds_abort(const struct thresholds *all);
-/* Empty. `custom` has the declarations. */
-void live_figures_init(struct live_figures *l, const struct thresholds *all,
-                       const struct stage_names *stages, const struct slo *slo,
-                       const struct custom *custom);
-void live_figures_deinit(struct live_figures *l);
-/* A request ended; warm-up ones are passed over. */
-void live_figures_add(struct live_figures *l, const struct record *r);
-void live_figures_merge(struct live_figures *into,
-                        const struct live_figures *from);
-/* As judge_value, `elapsed_s` into the measured phase. */
-double live_figures_value(const struct live_figures *l, size_t threshold,
-                          double elapsed_s);
 
 #endif

@@ -329,15 +329,47 @@ def test_abort_on_fail_ends_the_run(script):
     assert "which ended the run" in r.out
 
 
-def test_abort_from_the_command_line(script):
+@pytest.mark.parametrize("threads", [0, 2])
+def test_abort_from_the_command_line(script, threads):
     r = script('metrics = { n = "counter" },'
                'request = function(ctx) ctx:record("n")'
                ' return { prompt = "x", max_tokens = 2 } end', "-d", 30,
                "--threshold", "ttft.p50 < 30s abort",
-               "--threshold", "n < 3 abort", code=99)
+               "--threshold", "n < 3 abort", "--threads", threads,
+               code=99)
     assert r.stoke["stop_reason"] == "threshold: n < 3 abort"
     assert [t["ended_run"] for t in r.stoke["thresholds"]] == [False, True]
     assert r.json["duration"] < 20
+
+
+def test_thresholds_of_a_stage(script):
+    r = script("""load = { stages = {
+        { duration = "1s", max_concurrency = 1, label = "calm" },
+        { duration = "1s", max_concurrency = 4, label = "spike" } } },
+      thresholds = { "completed{stage=calm} > 0", "failed{stage=spike} == 0",
+        "ttft{stage=spike}.p99 < 30s", "ttft{stage=nix}.p99 < 30s" },"""
+               + REQUEST, code=99)
+    values = {t["expr"]: t["value"] for t in r.stoke["thresholds"]}
+    assert list(verdicts(r).values()) == [True, True, True, False]
+    by_stage = {s["label"]: s for s in r.stoke["stages"]}
+    assert values["completed{stage=calm} > 0"] == (
+        by_stage["calm"]["figures"]["completed"])
+
+
+def test_summary_sees_all_of_it(script):
+    r = script("""metrics = { n = "counter" }, thresholds = { "n > 0" },
+      session = function(s)
+        s:record("n") s:check("c", true)
+        s:request { prompt = "x", max_tokens = 2, tags = { class = "a" } }
+      end,
+      summary = function(r)
+        return { sessions = r.sessions.completed, n2 = r.custom.n.sum,
+                 tag = r.tags.class.a.completed, held = r.thresholds[1].ok,
+                 turn = r.turns[1].latency.ttft.count,
+                 check = r.checks[1].passed, n = 5 }
+      end""", "--num-sessions", 3)
+    assert r.stoke["custom"] == {"sessions": 3, "n2": 3, "tag": 3,
+                                 "held": True, "turn": 3, "check": 3, "n": 5}
 
 
 def test_what_holds_aborts_nothing(script):

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "make_record.h"
-#include "stats/judge.h"
+#include "stats/live_figures.h"
 
 static const char *const labels[] = {"ramp", "spike"};
 static const struct stage_names stages = {labels, 2};
