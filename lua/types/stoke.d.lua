@@ -37,8 +37,8 @@
 ---@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, open data files, tables of them); every thread gets a copy as `ctx.data`
 ---@field request? fun(ctx: stoke.Context): stoke.Request?, string? once a request; nil when there is nothing left to send. `nil, "why"` is an error
 ---@field session? fun(s: stoke.Session) once a session, as a coroutine: what waits yields to the event loop
----@field on_first_token? fun(r: stoke.Response) at the first non-empty payload
----@field on_chunk? fun(r: stoke.Response, text: string): boolean? at every payload event; `false` cancels the request
+---@field on_first_token? fun(r: stoke.Response) at the first non-empty payload of a stream. `r` shows what is known so far
+---@field on_chunk? fun(r: stoke.Response, text: string): boolean? at every payload event of a stream: its text ("" for tool calls) in whole characters; `r.text` is all that came so far. `false` hangs up: the request ends as `cancelled`. It runs per token, so keep it small
 ---@field on_response? fun(r: stoke.Response): boolean?, string? after each request. Nothing or `true` keeps the verdict; `false, "reason"` makes it failed with outcome `check`; anything else is an error
 ---@field control? fun(run: stoke.Control) drives the load, as a coroutine on the main thread
 ---@field teardown? fun(run: stoke.Run) once, on the main thread, after the drain
@@ -352,7 +352,10 @@ function measurement:holds(expression) end
 ---@class stoke.Response
 ---@field ok boolean
 ---@field outcome string `ok`, `timeout_ttft`, `rate_limited`, …: exactly one
----@field id integer the request's, or its session's
+---@field id integer of the request; in a session scenario the session's times 65536, plus the turn
+---@field session integer the session's id; of a request scenario the request's
+---@field turn integer 1, 2, 3 … within the session
+---@field branch integer 0, or the number of the branch of `s:parallel`
 ---@field status? integer HTTP; nil when there was no answer
 ---@field error? string the server's or the transport's words, when not ok
 ---@field error_type? string the server's name for it

@@ -61,17 +61,6 @@ static struct scenario *open_scenario(const struct run_options *o,
   return scenario_open(&so, e);
 }
 
-/* What a scenario may say but this version does not do must not be passed
- * over in silence. */
-static void check_hooks(const struct scenario *s, struct err *e)
-{
-  static const enum hook later[] = {HOOK_ON_FIRST_TOKEN, HOOK_ON_CHUNK};
-  for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-    if (scenario_has(s, later[i]))
-      err_add(e, "%s: %s: not supported by this version", s->path,
-              hook_name(later[i]));
-}
-
 static void check_limits(struct job *j)
 {
   const struct load *load = &j->options.config.load;
@@ -120,8 +109,6 @@ static int understand(struct job *j, int argc, char *const argv[])
   case OPTIONS_ERROR: break;
   }
   j->scenario = open_scenario(o, &j->e);
-  if (j->scenario)
-    check_hooks(j->scenario, &j->e);
   run_options_settle(o, j->scenario ? j->scenario->load : NULL,
                      j->scenario ? nature_of(j->scenario) : 0,
                      j->scenario ? j->scenario->path : "", &j->e);

@@ -603,6 +603,11 @@ static int make_vm(struct worker *w, struct err *e)
   return w->vm ? 0 : -1;
 }
 
+static bool has(const struct worker *w, enum hook h)
+{
+  return scenario_has(w->setup.scenario, h);
+}
+
 static void make_sessions(struct worker *w)
 {
   const struct config *c = w->setup.config;
@@ -616,14 +621,16 @@ static void make_sessions(struct worker *w)
       .timeout_ns = c->timeout_ns,
       .ttft_timeout_ns = c->ttft_timeout_ns,
       .idle_timeout_ns = c->idle_timeout_ns,
-      .keep_text = scenario_has(w->setup.scenario, HOOK_ON_RESPONSE) ||
-                   scenario_has(w->setup.scenario, HOOK_SESSION),
+      .keep_text = has(w, HOOK_ON_RESPONSE) || has(w, HOOK_SESSION) ||
+                   has(w, HOOK_ON_FIRST_TOKEN) || has(w, HOOK_ON_CHUNK),
+      .on_first_token = has(w, HOOK_ON_FIRST_TOKEN),
+      .on_chunk = has(w, HOOK_ON_CHUNK),
   };
   struct session_config sc = {
       .loop = w->loop,
       .vm = w->vm,
-      .coroutines = scenario_has(w->setup.scenario, HOOK_SESSION),
-      .judged = scenario_has(w->setup.scenario, HOOK_ON_RESPONSE),
+      .coroutines = has(w, HOOK_SESSION),
+      .judged = has(w, HOOK_ON_RESPONSE),
       .errors = w->setup.errors,
       .max_requests =
           c->max_requests

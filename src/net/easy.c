@@ -235,6 +235,8 @@ static size_t on_body(char *p, size_t size, size_t n, void *xfer)
   x->info.last_byte_ns = at;
   if (!x->info.first_byte_ns)
     take_first_byte(x, at);
+  if (x->ops->read_over && !list_linked(&x->fed_node))
+    list_append(&x->net->fed, &x->fed_node);
   if (x->ops->data && x->ops->data(x, p, len, at, x->ud) != 0)
     xfer_end(x, OUTCOME_CANCELLED, "cancelled while the answer came in");
   return x->state == XFER_RUNNING ? len : 0;

@@ -82,7 +82,8 @@ static void on_slow(EV_P_ ev_timer *t, int revents)
 
 void fetch_run(struct fetch *f, const struct fetch_request *r)
 {
-  static const struct xfer_ops ops = {on_headers, on_data, on_done};
+  static const struct xfer_ops ops = {
+      .headers = on_headers, .data = on_data, .done = on_done};
   struct state s = {.request = r, .f = f};
   struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
   struct net *net = net_new(loop, &r->net);

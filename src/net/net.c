@@ -27,6 +27,8 @@ static void come_back(struct net *n)
 static void finish_all(struct net *n)
 {
   struct list *node;
+  while ((node = n->fed.next) != &n->fed)
+    xfer_read_over(LIST_ENTRY(node, struct xfer, fed_node));
   while ((node = list_pop(&n->over)))
     xfer_finish(LIST_ENTRY(node, struct xfer, node));
   openings_step(n);
@@ -237,6 +239,7 @@ struct net *net_new(struct ev_loop *loop, const struct net_config *c)
   list_init(&n->openings);
   list_init(&n->over);
   list_init(&n->paused);
+  list_init(&n->fed);
   socks_init(&n->socks, loop, on_ready);
   n->names = names_new(loop, on_name, n);
   targets_init(&n->targets, n->names, n->config.proxy);

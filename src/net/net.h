@@ -51,6 +51,7 @@ struct xfer {
   uint64_t arrival_ns;
   const char *last_piece; /* of body, in that turn; compared only */
   size_t turn_bytes;      /* body bytes delivered in that turn */
+  struct list fed_node;   /* in net.fed */
   ev_timer deadline;      /* lazily set: it may fire early */
 };
 
@@ -69,7 +70,9 @@ struct net {
   struct xfer_headers *no_headers;
 
   struct list ready, unnamed, running, over, paused, openings;
-  ev_check kick;           /* never started: fed by net_schedule */
+  struct list fed; /* got data since the last net_flush and want to know when
+                    * that was all */
+  ev_check kick;   /* never started: fed by net_schedule */
   ev_prepare before_sleep; /* on while somebody is ready */
   ev_timer more;           /* at once: the next turn of the paused */
   bool flushing, in_curl;
@@ -103,6 +106,8 @@ void xfer_begin(struct xfer *x);
 void xfer_name_answered(struct xfer *x);
 /* Anything -> OVER. The first verdict holds. */
 void xfer_end(struct xfer *x, enum outcome o, const char *message);
+/* That was all the data for now. */
+void xfer_read_over(struct xfer *x);
 /* OVER -> IDLE, through `done`. */
 void xfer_finish(struct xfer *x);
 /* The multi reports: curl is about to read from x's socket; the transfer

@@ -149,5 +149,9 @@ struct wire_result {
 };
 /* Valid after wire_end, until wire_start. */
 const struct wire_result *wire_result(const struct wire *w);
+/* The same in the middle of a stream: text, reasoning and usage as far as
+ * they have come; no verdict and no tool calls yet. Valid until the next
+ * wire_feed. */
+const struct wire_result *wire_so_far(struct wire *w);
 
 #endif

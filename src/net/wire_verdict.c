@@ -137,6 +137,13 @@ void wire_end(struct wire *w, bool complete)
   collect(w);
 }
 
+const struct wire_result *wire_so_far(struct wire *w)
+{
+  w->r.text = buf_str(&w->text);
+  w->r.reasoning = buf_str(&w->reasoning);
+  return &w->r;
+}
+
 const struct wire_result *wire_result(const struct wire *w)
 {
   return &w->r;

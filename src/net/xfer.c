@@ -211,8 +211,16 @@ static void leave(struct xfer *x)
   x->added = false;
 }
 
+void xfer_read_over(struct xfer *x)
+{
+  list_remove(&x->fed_node);
+  x->ops->read_over(x, x->ud);
+}
+
 void xfer_finish(struct xfer *x)
 {
+  if (list_linked(&x->fed_node))
+    xfer_read_over(x);
   if (x->added) {
     last_stamps(x);
     leave(x);

@@ -100,6 +100,9 @@ struct xfer_ops {
    * Nonzero cancels the exchange: done follows with OUTCOME_CANCELLED. */
   int (*data)(struct xfer *x, const char *p, size_t len, uint64_t at_ns,
               void *ud);
+  /* May be NULL. After one or more calls of `data`: that was all for now, the
+   * socket is empty or has had its turn. */
+  void (*read_over)(struct xfer *x, void *ud);
   /* The last call. The xfer is valid until it returns. New exchanges may be
    * started from here. */
   void (*done)(struct xfer *x, void *ud);

@@ -184,6 +184,21 @@ static void push_id(lua_State *L, const struct response *r)
   lua_pushnumber(L, (lua_Number)r->record->id);
 }
 
+static void push_session(lua_State *L, const struct response *r)
+{
+  lua_pushnumber(L, (lua_Number)r->record->session);
+}
+
+static void push_turn(lua_State *L, const struct response *r)
+{
+  lua_pushnumber(L, r->record->turn);
+}
+
+static void push_branch(lua_State *L, const struct response *r)
+{
+  lua_pushnumber(L, r->record->branch);
+}
+
 static void push_status(lua_State *L, const struct response *r)
 {
   push_count(L, r->record->status > 0 ? r->record->status : -1);
@@ -293,6 +308,17 @@ static void push_attempts(lua_State *L, const struct response *r)
   lua_pushnumber(L, r->record->attempts);
 }
 
+static void push_lower(lua_State *L, struct str name)
+{
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (size_t i = 0; i < name.len; i++) {
+    char c = name.p[i];
+    luaL_addchar(&b, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
+  }
+  luaL_pushresult(&b);
+}
+
 /* By name in lower case; of a name that comes twice, joined by commas. */
 static void push_headers(lua_State *L, const struct response *r)
 {
@@ -304,7 +330,7 @@ static void push_headers(lua_State *L, const struct response *r)
     if (!name.len || !value.p)
       continue;
     value = str_trim(value);
-    push_str(L, name);
+    push_lower(L, name);
     lua_pushvalue(L, -1);
     lua_rawget(L, -3);
     if (lua_isnil(L, -1)) {
@@ -389,6 +415,9 @@ static const struct {
     {"ok", push_ok},
     {"outcome", push_outcome},
     {"id", push_id},
+    {"session", push_session},
+    {"turn", push_turn},
+    {"branch", push_branch},
     {"status", push_status},
     {"error", push_error},
     {"error_type", push_error_type},

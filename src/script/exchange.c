@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/mem.h"
-#include "script/vm.h"
+#include "net/joiner.h"
+#include "script/vm_stream.h"
 
 struct exchange {
   struct list node; /* in the pool's `busy` or `idle` */
@@ -21,7 +22,13 @@ struct exchange {
   size_t events_cap;
   struct buf url;
   char message[320];
-  bool hangs_up; /* the total limit is cancel_after, no time-out */
+  bool hangs_up;      /* the total limit is cancel_after, no time-out */
+  bool hooked;        /* its stream is shown to the script */
+  bool script_failed; /* one of its hooks did */
+  bool hung_up;       /* the script, or its cancel_after, had enough */
+  struct buf pending; /* read and not looked at yet, when hooked */
+  struct buf chunk;   /* an event's text without escapes */
+  struct joiner joiner;
   void (*first)(void *ud);
   exchange_done_cb *done;
   void *ud;
@@ -49,6 +56,8 @@ static void exchange_free(struct exchange *x)
   wire_free(x->wire);
   mem_free(x->events);
   buf_free(&x->url);
+  buf_free(&x->chunk);
+  buf_free(&x->pending);
   mem_free(x);
 }
 
@@ -116,23 +125,89 @@ static bool enough(const struct exchange *x)
   return q->cancel_after_tokens && x->record.chunks >= q->cancel_after_tokens;
 }
 
+static void fill_transport(struct record *r, const struct xfer_info *i)
+{
+  r->sent_ns = i->sent_ns;
+  r->connected_ns = i->connected_ns;
+  r->written_ns = i->written_ns;
+  r->headers_ns = i->headers_ns;
+  r->first_byte_ns = i->first_byte_ns;
+  r->done_ns = i->done_ns;
+  r->status = i->status;
+  r->reused = i->reused;
+  r->attempts = 1 + i->retries;
+  r->bytes_in = i->bytes_in;
+  r->bytes_out = i->bytes_out;
+  r->retry_after_s = i->retry_after_s;
+  r->content_type = i->content_type;
+}
+
+/* What the script sees while the answer is still coming in. */
+static struct response so_far(struct exchange *x)
+{
+  return (struct response){
+      .record = &x->record,
+      .wire = wire_so_far(x->wire),
+      .headers = xfer_header_lines(x->xfer),
+  };
+}
+
+/* Most texts have no escapes and stay where they are. */
+static struct str plain_text(struct exchange *x, struct str text)
+{
+  if (!x->joiner.waiting && (!text.len || !memchr(text.p, '\\', text.len)))
+    return text;
+  buf_reset(&x->chunk);
+  joiner_add(&x->joiner, &x->chunk, text);
+  return buf_str(&x->chunk);
+}
+
+/* False: hang up. */
+static bool heard(struct exchange *x, enum vm_result result)
+{
+  if (result == VM_FAILED) {
+    x->script_failed = true;
+    snprintf(x->message, sizeof x->message, "%s", vm_error(x->pool->config.vm));
+  }
+  return result == VM_OK;
+}
+
+/* The scenario's hooks, called in vm_stream. Nonzero: hang up. */
+static int tell_script(struct exchange *x, const struct wire_payload *p)
+{
+  const struct exchange_config *c = &x->pool->config;
+  const struct response r = so_far(x);
+  if (c->on_first_token && x->record.chunks == 1 &&
+      !heard(x, vm_on_first_token(c->vm, &r)))
+    return 1;
+  return c->on_chunk &&
+         !heard(x, vm_on_chunk(c->vm, &r, plain_text(x, p->text)));
+}
+
+static void on_first(struct exchange *x)
+{
+  fill_transport(&x->record, xfer_info(x->xfer));
+  x->record.streamed = true;
+  x->record.first_token_ns = x->arrival_ns;
+  xfer_first_token(x->xfer);
+  if (x->first && !x->hooked)
+    x->first(x->ud);
+}
+
 static int on_payload(const struct wire_payload *p, void *ud)
 {
   struct exchange *x = ud;
   struct record *r = &x->record;
   r->chunks++;
   x->pool->live.tokens++;
-  if (!r->first_token_ns) {
-    r->sent_ns = xfer_info(x->xfer)->sent_ns;
-    r->first_token_ns = x->arrival_ns;
-    xfer_first_token(x->xfer);
-    if (x->first)
-      x->first(x->ud);
-  }
+  if (!r->first_token_ns)
+    on_first(x);
   if (!r->first_answer_ns && p->fields & ~(1u << WIRE_REASONING))
     r->first_answer_ns = x->arrival_ns;
   r->last_token_ns = x->arrival_ns;
   add_event(x, p);
+  if (x->hooked && tell_script(x, p) != 0)
+    return 1;
   return enough(x);
 }
 
@@ -150,6 +225,44 @@ static int on_data(struct xfer *xf, const char *p, size_t len, uint64_t at_ns,
   (void)xf;
   x->arrival_ns = at_ns;
   return wire_feed(x->wire, p, len);
+}
+
+/* With hooks on the stream, what one read brought is kept and looked at in
+ * one go: a chunked body comes in many pieces, often one an event. */
+static int keep_data(struct xfer *xf, const char *p, size_t len, uint64_t at_ns,
+                     void *ud)
+{
+  struct exchange *x = ud;
+  (void)xf;
+  x->arrival_ns = at_ns;
+  buf_add(&x->pending, p, len);
+  return 0;
+}
+
+static int feed_pending(void *ud)
+{
+  struct exchange *x = ud;
+  struct str all = buf_str(&x->pending);
+  return wire_feed(x->wire, all.p, all.len);
+}
+
+/* What waits for the first token may enter Lua itself, so it is told when we
+ * have left. The transfer may be over already: then `hung_up` says how. */
+static void on_read_over(struct xfer *xf, void *ud)
+{
+  struct exchange *x = ud;
+  struct vm *vm = x->pool->config.vm;
+  bool began = x->record.chunks > 0;
+  int rc = vm_stream(vm, feed_pending, x);
+  buf_reset(&x->pending);
+  if (!began && x->record.chunks && x->first)
+    x->first(x->ud);
+  if (rc == 0)
+    return;
+  if (vm_dead(vm))
+    heard(x, VM_FAILED);
+  x->hung_up = rc > 0;
+  xfer_cancel(xf, OUTCOME_CANCELLED, "the scenario hung up");
 }
 
 /* ---- the end ---- */
@@ -196,29 +309,17 @@ static void fill_tokens(struct record *r, const struct wire_result *w)
   r->reasoning_tokens = w->usage.reasoning_tokens;
 }
 
-static void fill_transport(struct record *r, const struct xfer_info *i)
-{
-  r->sent_ns = i->sent_ns;
-  r->connected_ns = i->connected_ns;
-  r->written_ns = i->written_ns;
-  r->headers_ns = i->headers_ns;
-  r->first_byte_ns = i->first_byte_ns;
-  r->done_ns = i->done_ns;
-  r->status = i->status;
-  r->reused = i->reused;
-  r->attempts = 1 + i->retries;
-  r->bytes_in = i->bytes_in;
-  r->bytes_out = i->bytes_out;
-  r->retry_after_s = i->retry_after_s;
-  r->content_type = i->content_type;
-}
-
 static void fill_message(struct exchange *x, const struct xfer_info *i,
                          const struct wire_result *w)
 {
   struct record *r = &x->record;
   const char *text =
       r->outcome == w->outcome && w->message[0] ? w->message : i->message;
+  r->message = x->message;
+  if (x->script_failed)
+    return; /* the script's words are there already */
+  if (x->hung_up)
+    text = "the scenario hung up";
   if (r->outcome == OUTCOME_OK)
     text = "";
   if (r->outcome == OUTCOME_REDIRECT)
@@ -226,7 +327,13 @@ static void fill_message(struct exchange *x, const struct xfer_info *i,
              i->location[0] ? i->location : "(no Location)");
   else
     snprintf(x->message, sizeof x->message, "%s", text);
-  r->message = x->message;
+}
+
+static int end_wire(void *ud)
+{
+  struct exchange *x = ud;
+  wire_end(x->wire, xfer_info(x->xfer)->outcome == OUTCOME_OK);
+  return 0;
 }
 
 static void on_done(struct xfer *xf, void *ud)
@@ -235,7 +342,11 @@ static void on_done(struct xfer *xf, void *ud)
   struct record *r = &x->record;
   const struct xfer_info *i = xfer_info(xf);
   const struct wire_result *w;
-  wire_end(x->wire, i->outcome == OUTCOME_OK);
+  /* There may be a last event without its end. */
+  if (!x->hooked || vm_stream(x->pool->config.vm, end_wire, x) < 0) {
+    x->hooked = false;
+    end_wire(x);
+  }
   w = wire_result(x->wire);
   fill_transport(r, i);
   r->streamed = w->streamed;
@@ -243,6 +354,10 @@ static void on_done(struct xfer *xf, void *ud)
   r->outcome = verdict(i, w);
   if (x->hangs_up && r->outcome == OUTCOME_TIMEOUT_TOTAL)
     r->outcome = OUTCOME_CANCELLED;
+  if (x->hung_up)
+    r->outcome = OUTCOME_CANCELLED;
+  if (x->script_failed)
+    r->outcome = OUTCOME_SCRIPT;
   snprintf(r->finish_reason, sizeof r->finish_reason, "%s", w->finish_reason);
   fill_tokens(r, w);
   fill_message(x, i, w);
@@ -255,6 +370,10 @@ static void on_done(struct xfer *xf, void *ud)
 
 static const struct xfer_ops exchange_ops = {
     .headers = on_headers, .data = on_data, .done = on_done};
+static const struct xfer_ops hooked_ops = {.headers = on_headers,
+                                           .data = keep_data,
+                                           .read_over = on_read_over,
+                                           .done = on_done};
 
 /* ---- the start ---- */
 
@@ -286,6 +405,9 @@ static void start_record(struct exchange *x, const struct exchange_plan *plan)
   };
   x->told_tokens = 0;
   x->arrival_ns = 0;
+  x->hooked = x->pool->config.on_first_token || x->pool->config.on_chunk;
+  x->script_failed = x->hung_up = false;
+  x->joiner = (struct joiner){0};
 }
 
 static const char *build_url(struct exchange *x)
@@ -358,6 +480,7 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
       .method = "POST",
       .headers = own ? own : p->config.headers,
       .body = buf_str(&q->body),
+      .keep_headers = p->config.keep_text,
       .first_ns = limit(q->ttft_timeout_ns, p->config.ttft_timeout_ns),
       .idle_ns = limit(q->idle_timeout_ns, p->config.idle_timeout_ns),
       .total_ns = total_limit(x),
@@ -377,7 +500,8 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   list_append(&p->busy, &x->node);
   p->live.sent++;
   p->live.in_flight++;
-  x->xfer = xfer_start(p->config.net, &xr, &exchange_ops, x);
+  x->xfer = xfer_start(p->config.net, &xr,
+                       x->hooked ? &hooked_ops : &exchange_ops, x);
   xfer_headers_unref(own);
 }
 

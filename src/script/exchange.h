@@ -26,7 +26,9 @@ struct exchange_config {
   struct xfer_headers *headers;  /* of every request; a script's win */
   const char *request_id_prefix; /* x-request-id: PREFIX + id; NULL: none */
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns; /* 0: none */
-  bool keep_text; /* somebody will read text and tool calls */
+  bool keep_text; /* somebody will read text, tool calls and headers */
+  /* The scenario has these hooks; without them a stream never enters Lua. */
+  bool on_first_token, on_chunk;
 };
 
 /* What is known of a request before it is sent. */

@@ -163,8 +163,10 @@ static bool judge(struct session *s, struct exchange *x)
 static void settle(struct session *s, struct exchange *x)
 {
   struct session_pool *p = s->pool;
+  bool failed = exchange_record(x)->outcome == OUTCOME_SCRIPT;
   if (p->config.judged)
-    watch_script(p, judge(s, x));
+    failed = judge(s, x) || failed;
+  watch_script(p, failed);
   p->config.record(exchange_record(x), p->config.ud);
 }
 

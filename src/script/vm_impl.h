@@ -59,7 +59,8 @@ struct vm {
   const char *doing;           /* in words, when no hook runs: "loading" */
   char places[HOOK_COUNT][80]; /* where each hook is defined: "my.lua:12" */
   int refs[REF_COUNT], hooks[HOOK_COUNT];
-  uintptr_t stack_base; /* C's stack where Lua was entered */
+  struct response_box *shown; /* REF_RESPONSE's, during vm_stream */
+  uintptr_t stack_base;       /* C's stack where Lua was entered */
   bool dead;
   struct buf error, traceback;
   struct buf stop; /* reason; empty: none */

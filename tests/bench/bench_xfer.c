@@ -114,7 +114,8 @@ static void on_done(struct xfer *x, void *ud)
     begin(s);
 }
 
-static const struct xfer_ops ops = {on_headers, on_data, on_done};
+static const struct xfer_ops ops = {
+    .headers = on_headers, .data = on_data, .done = on_done};
 
 static void begin(struct slot *s)
 {

@@ -81,7 +81,8 @@ static inline void on_done_(struct xfer *x, void *ud)
     ev_break(r->client->loop, EVBREAK_ONE); /* it would sleep first */
 }
 
-static const struct xfer_ops result_ops = {on_headers_, on_data_, on_done_};
+static const struct xfer_ops result_ops = {
+    .headers = on_headers_, .data = on_data_, .done = on_done_};
 
 static inline void start(struct client *c, struct result *r,
                          const struct xfer_request *q)
