@@ -152,39 +152,19 @@ static int gc_l(lua_State *L)
   return 0;
 }
 
-/* The reason in `why` when it cannot be told. */
-static int judge(const struct summary *s, struct str text, double *value,
-                 char why[512])
-{
-  struct threshold t;
-  struct err e = {0};
-  double x = NAN;
-  int holds = -1;
-  if (threshold_parse(&t, text, NULL, "m:holds", &e) < 0)
-    snprintf(why, 512, "%.*s", STR_ARG(str_trim(str_of(err_text(&e)))));
-  else if (t.abort || !judge_summary(&t, s, &x))
-    snprintf(why, 512,
-             "m:holds '%s': a measurement has the latencies and counts of its "
-             "requests alone; it takes no braces, and nothing to abort",
-             t.text);
-  else
-    holds = threshold_holds(&t, x);
-  *value = holds < 0 ? NAN : threshold_in_unit(&t, x);
-  threshold_deinit(&t);
-  err_free(&e);
-  return holds;
-}
-
 static int holds_l(lua_State *L)
 {
   const struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  struct err e = {0};
   struct str text;
   double value;
   char why[512];
   int holds;
   text.p = luaL_checklstring(L, 2, &text.len);
   vm_guard(vm_of(L));
-  holds = judge(m->summary, text, &value, why);
+  holds = judge_expression(text, m->summary, "m:holds", &value, &e);
+  snprintf(why, sizeof why, "%.*s", STR_ARG(str_trim(str_of(err_text(&e)))));
+  err_free(&e);
   vm_unguard(vm_of(L));
   if (holds < 0)
     return luaL_error(L, "%s", why);

@@ -163,19 +163,6 @@ double judge_counts(const struct threshold *t, const struct group *g,
 
 /* ---- after the run ---- */
 
-/* Both filters' terms; false when they are too many. */
-static bool join(struct filter *out, const struct filter *a,
-                 const struct filter *b)
-{
-  *out = *a;
-  for (size_t i = 0; i < b->n; i++) {
-    if (out->n == FILTER_TERMS)
-      return false;
-    out->terms[out->n++] = b->terms[i];
-  }
-  return true;
-}
-
 /* A stage's rates are over its own time, any other group's over the run's. */
 static bool by_stage(const struct filter *f)
 {
@@ -185,20 +172,19 @@ static bool by_stage(const struct filter *f)
   return false;
 }
 
-static double figure_value(const struct threshold *t, const struct figures *f,
-                           const struct filter *filter)
+static double figure_value(const struct threshold *t, const struct figures *f)
 {
   struct hist gaps = {0};
   size_t n;
-  double *x =
-      group_samples(f->metrics, filter, &f->stages, (enum figure)t->which, &n);
+  double *x = group_samples(f->metrics, &t->filter, &f->stages,
+                            (enum figure)t->which, &n);
   double value;
   if (x) {
     value = samples_value(t, x, n);
     mem_free(x);
     return value;
   }
-  group_gaps(f->metrics, filter, &f->stages, &gaps);
+  group_gaps(f->metrics, &t->filter, &f->stages, &gaps);
   value = judge_hist(t, &gaps);
   hist_deinit(&gaps);
   return value;
@@ -207,25 +193,25 @@ static double figure_value(const struct threshold *t, const struct figures *f,
 /* Without any objective there is no good share of anything. */
 static bool has_no_slo(const struct threshold *t, const struct summary *s)
 {
-  return t->subject == SUBJECT_VALUE && s && !s->slo &&
+  return t->subject == SUBJECT_VALUE && !s->slo &&
          (t->which == VALUE_GOOD_SHARE || t->which == VALUE_REQUEST_GOODPUT);
 }
 
 double judge_value(const struct threshold *t, const struct figures *f)
 {
-  struct filter filter;
+  const struct filter *filter = &t->filter;
   struct group g;
   double value;
   if (judge_apart(t, f->custom, f->sessions, f->duration_s, &value))
     return value;
-  if (!join(&filter, &t->filter, &f->only) || has_no_slo(t, f->summary))
+  if (has_no_slo(t, f->summary))
     return NAN;
   if (t->subject == SUBJECT_FIGURE)
-    return figure_value(t, f, &filter);
-  group_count(&g, f->metrics, &filter, &f->stages);
-  if (filter.n && g.sent == 0)
+    return figure_value(t, f);
+  group_count(&g, f->metrics, filter, &f->stages);
+  if (filter->n && g.sent == 0)
     return NAN; /* a filter that nothing passes is a mistake */
-  return judge_counts(t, &g, by_stage(&filter) ? g.duration_s : f->duration_s);
+  return judge_counts(t, &g, by_stage(filter) ? g.duration_s : f->duration_s);
 }
 
 struct threshold_result *judge_all(const struct thresholds *all,
@@ -245,22 +231,6 @@ struct threshold_result *judge_all(const struct thresholds *all,
     };
   }
   return results;
-}
-
-int judge_expression(struct str text, const struct figures *f,
-                     const char *place, double *value, struct err *e)
-{
-  struct threshold t;
-  double x;
-  int holds;
-  if (threshold_parse(&t, text, f->custom, place, e) < 0)
-    return -1;
-  x = judge_value(&t, f);
-  holds = threshold_holds(&t, x);
-  if (value)
-    *value = threshold_in_unit(&t, x);
-  threshold_deinit(&t);
-  return holds;
 }
 
 /* ---- of a summary ---- */
@@ -319,4 +289,25 @@ bool judge_summary(const struct threshold *t, const struct summary *s,
   case SUBJECT_OUTCOME: *value = (double)s->outcomes[t->which]; return true;
   default: return false;
   }
+}
+
+int judge_expression(struct str text, const struct summary *s,
+                     const char *place, double *value, struct err *e)
+{
+  struct threshold t;
+  double x = NAN;
+  int holds = -1;
+  *value = NAN;
+  if (threshold_parse(&t, text, NULL, place, e) < 0)
+    return -1;
+  if (t.abort || !judge_summary(&t, s, &x))
+    err_add(e,
+            "%s '%s': this has the latencies and counts of its requests "
+            "alone; it takes no braces, and nothing to abort",
+            place, t.text);
+  else
+    holds = threshold_holds(&t, x);
+  *value = threshold_in_unit(&t, x);
+  threshold_deinit(&t);
+  return holds;
 }

@@ -16,9 +16,6 @@ struct figures {
   const struct custom *custom;
   struct stage_names stages;
   double duration_s; /* of the run: for what is counted per second */
-  /* Every threshold is about these requests, besides its own filter: the
-   * stage that is looked at. Zeroed: all. */
-  struct filter only;
 };
 
 /* What became of one. */
@@ -37,14 +34,14 @@ double judge_value(const struct threshold *t, const struct figures *f);
 struct threshold_result *judge_all(const struct thresholds *all,
                                    const struct figures *f, size_t broken,
                                    double broken_value);
-/* Does the expression hold? 1, 0, or -1 and a message (`place` in front) when
- * it is none. *value (may be NULL) is its figure, in the typed unit. */
-int judge_expression(struct str text, const struct figures *f,
-                     const char *place, double *value, struct err *e);
-
-/* The same where there is a summary alone: percentiles that it has not are
+/* judge_value where there is a summary alone: percentiles that it has not are
  * within 0.1 %. False: the threshold speaks of something else. */
 bool judge_summary(const struct threshold *t, const struct summary *s,
                    double *value);
+/* Does an expression hold in a summary? 1, 0, or -1 and a message (`place` in
+ * front) when it is none, or speaks of something else. *value is its figure
+ * in the typed unit. */
+int judge_expression(struct str text, const struct summary *s,
+                     const char *place, double *value, struct err *e);
 
 #endif
