@@ -94,10 +94,8 @@ struct custom_metric *custom_find(const struct custom *c, struct str name)
 
 static void record_gauge(struct custom_metric *m, double x, uint64_t now_ns)
 {
-  if (m->count == 0 || now_ns >= m->value_ns) {
-    m->value = x;
-    m->value_ns = now_ns;
-  }
+  m->value = x;
+  m->value_ns = now_ns;
   m->min = m->count == 0 ? x : fmin(m->min, x);
   m->max = m->count == 0 ? x : fmax(m->max, x);
 }

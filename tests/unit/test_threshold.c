@@ -217,10 +217,11 @@ static void nothing_holds_for_no_number(void **state)
 
 static void limits_are_exact(void **state)
 {
-  struct threshold t = parse("error_rate <= 7%");
+  struct threshold t = parse("error_rate <= 57%");
   (void)state;
-  assert_true(threshold_holds(&t, 7.0 / 100));
-  assert_false(threshold_holds(&t, nextafter(0.07, 1)));
+  assert_true(t.limit == 0.57); /* 57 * 0.01 is more */
+  assert_true(threshold_holds(&t, 57.0 / 100));
+  assert_false(threshold_holds(&t, nextafter(0.57, 1)));
   threshold_deinit(&t);
   t = parse("ttft.p50 <= 7ms");
   assert_true(threshold_holds(&t, 7e6));
