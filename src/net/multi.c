@@ -61,7 +61,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *multi,
   struct xfer *x = xfer_of(easy);
   if (what == CURL_POLL_REMOVE) {
     if (k)
-      sock_release(k);
+      sock_release(k, xfer_is_spent(x));
     if (x->sock == k)
       x->sock = NULL;
     return 0;

@@ -118,6 +118,9 @@ void xfer_ended(struct xfer *x, int code);
  * gave it. */
 uint64_t xfer_arrival(struct xfer *x);
 uint64_t xfer_arrival_of(struct xfer *x, const char *piece);
+/* Would whatever arrives on its connection now be out of place? After a TLS
+ * handshake it need not be (session tickets), until an answer followed. */
+bool xfer_is_spent(const struct xfer *x);
 /* curl watches the socket, also for writing or no longer so. */
 void xfer_watched(struct xfer *x, bool for_write);
 /* `s` as a C string; what is too long is cut. */

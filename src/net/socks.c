@@ -1,17 +1,39 @@
 #include "net/socks.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
+static bool nothing_there(int fd)
+{
+  char byte;
+  return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/* libcurl takes a connection for alive as long as there is something to read.
+ * Nothing is lost: it comes to nobody. */
+static void hang_up(int fd)
+{
+  char away[4096];
+  while (recv(fd, away, sizeof away, MSG_DONTWAIT) > 0)
+    ;
+  shutdown(fd, SHUT_RDWR);
+}
+
 static void on_ready(EV_P_ ev_io *w, int revents)
 {
   struct sock *k = (struct sock *)((char *)w - offsetof(struct sock, io));
-  if (k->owner)
+  if (k->owner) {
     k->in->ready(k, revents);
-  else
-    ev_io_stop(EV_A_ w);
+    return;
+  }
+  if (nothing_there(sock_fd(k)))
+    return; /* told already: what was ready has been read since */
+  ev_io_stop(EV_A_ w);
+  if (k->spent)
+    hang_up(sock_fd(k));
 }
 
 void socks_init(struct socks *s, struct ev_loop *loop,
@@ -67,6 +89,7 @@ static void stop(struct sock *k)
 {
   ev_io_stop(k->in->loop, &k->io);
   k->owner = NULL;
+  k->spent = false;
 }
 
 int socks_close(struct socks *s, int fd)
@@ -81,6 +104,7 @@ void sock_watch(struct sock *k, int events, void *owner)
 {
   struct ev_loop *loop = k->in->loop;
   k->owner = owner;
+  k->spent = false;
   if (ev_is_active(&k->io)) {
     if ((k->io.events & (EV_READ | EV_WRITE)) == events)
       return;
@@ -94,9 +118,10 @@ void sock_watch(struct sock *k, int events, void *owner)
   ev_io_start(loop, &k->io);
 }
 
-void sock_release(struct sock *k)
+void sock_release(struct sock *k, bool quiet)
 {
   k->owner = NULL;
+  k->spent = k->ours && quiet;
   if (!k->ours)
     stop(k);
 }

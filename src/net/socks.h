@@ -1,7 +1,9 @@
 /* socks.h -- the sockets of one loop, by descriptor.
  * One ev_io per socket, which stays in place (and in epoll) while a kept
  * connection waits for its next request: start and stop cost no system call.
- * A watcher that fires without an owner stops itself. */
+ * A watcher that fires without an owner stops itself, and what the other end
+ * said to nobody is not left there for the next request to read as its answer
+ * (some servers say 408 before they close an idle connection). */
 #ifndef STOKE_NET_SOCKS_H
 #define STOKE_NET_SOCKS_H
 
@@ -16,6 +18,7 @@ struct sock {
   struct socks *in;
   void *owner; /* whom readiness is reported for; NULL: nobody */
   bool ours;   /* opened by socks_open, closed by socks_close */
+  bool spent;  /* idle: whatever arrives now ends the connection */
 };
 
 struct socks {
@@ -37,8 +40,9 @@ struct sock *socks_get(struct socks *s, int fd);
 /* Report these events (EV_READ | EV_WRITE) on behalf of `owner`. */
 void sock_watch(struct sock *k, int events, void *owner);
 /* Nobody is interested any more; the descriptor may be closed behind our
- * back unless it is ours. */
-void sock_release(struct sock *k);
+ * back unless it is ours. `quiet`: there is nothing that the other end could
+ * have to say before it is spoken to, but goodbye. */
+void sock_release(struct sock *k, bool quiet);
 
 static inline int sock_fd(const struct sock *k)
 {

@@ -254,6 +254,12 @@ void xfer_resume(struct xfer *x)
     multi_kick(x->multi); /* the body is complete already */
 }
 
+bool xfer_is_spent(const struct xfer *x)
+{
+  bool paused = list_linked(&x->pause_node);
+  return x->wired && !paused && (x->head_complete || !x->target->secure);
+}
+
 void xfer_watched(struct xfer *x, bool for_write)
 {
   if (!for_write && x->wired && !x->info.written_ns)

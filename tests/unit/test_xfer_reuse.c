@@ -343,6 +343,36 @@ static void own_connections(void **state)
   finish(&f);
 }
 
+/* As some servers and balancers take their leave. */
+static void says_408(struct conn *c)
+{
+  while (next_request(c)) {
+    say(c, OK_EMPTY);
+    if (c->nth == 0) {
+      nap(0.02);
+      say(c, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n");
+    }
+  }
+}
+
+static void b107_a_goodbye_is_no_answer_to_the_next(void **state)
+{
+  struct fixture f;
+  struct result r;
+  (void)state;
+  prepare(&f, says_408, 1);
+  one(&f, &r);
+  turn_for(&f.client, 0.05);
+  one(&f, &r);
+  assert_int_equal(r.info.outcome, OUTCOME_OK);
+  assert_int_equal(r.info.status, 200);
+  assert_false(r.info.reused);
+  assert_int_equal(r.info.retries, 0);
+  one(&f, &r);
+  assert_true(r.info.reused);
+  finish(&f);
+}
+
 static void b107_an_idle_connection_is_not_kept_for_ever(void **state)
 {
   struct rawserver server;
@@ -468,6 +498,7 @@ int main(void)
       cmocka_unit_test(a_fresh_connection_is_not_tried_again),
       cmocka_unit_test(an_answer_that_began_is_not_asked_for_again),
       cmocka_unit_test(own_connections),
+      cmocka_unit_test(b107_a_goodbye_is_no_answer_to_the_next),
       cmocka_unit_test(b107_an_idle_connection_is_not_kept_for_ever),
       cmocka_unit_test(preconnected_without_a_request),
       cmocka_unit_test(preconnect_tells_what_failed),
