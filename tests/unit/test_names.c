@@ -104,7 +104,7 @@ static void x13_a_slow_resolver_stops_nobody(void **state)
   struct result slow, quick;
   struct net_counts n;
   (void)state;
-  prepare(&f, 100);
+  prepare(&f, 400);
   get(&f, &slow, "slow.test", 0);
   get(&f, &quick, "127.0.0.1", 0);
   while (!quick.dones)
@@ -112,10 +112,10 @@ static void x13_a_slow_resolver_stops_nobody(void **state)
   assert_int_equal(slow.dones, 0);
   run(&f.client);
   assert_int_equal(slow.info.outcome, OUTCOME_OK);
-  assert_true(slow.info.connected_ns - slow.info.sent_ns >= 90 * NS_PER_MS);
+  assert_true(slow.info.connected_ns - slow.info.sent_ns >= 390 * NS_PER_MS);
   n = net_counts(f.client.net);
-  assert_true(n.dns_ns >= 90 * NS_PER_MS);
-  assert_true(n.connect_ns < 90 * NS_PER_MS);
+  assert_true(n.dns_ns >= 390 * NS_PER_MS);
+  assert_true(n.connect_ns < 390 * NS_PER_MS);
   finish(&f);
   result_free(&slow);
   result_free(&quick);
@@ -183,7 +183,7 @@ static void a_deadline_and_a_cancel_while_waiting(void **state)
   struct fixture f;
   struct result r[2];
   (void)state;
-  prepare(&f, 200);
+  prepare(&f, 1000);
   get(&f, &r[0], "slow.test", 30 * NS_PER_MS);
   get(&f, &r[1], "slow.test", 0);
   ev_run(f.client.loop, EVRUN_NOWAIT);
@@ -193,7 +193,7 @@ static void a_deadline_and_a_cancel_while_waiting(void **state)
   assert_string_equal(r[0].info.message, "no connection within 30 ms");
   assert_int_equal(r[1].info.outcome, OUTCOME_CANCELLED);
   finish(&f); /* nobody waits for the resolver */
-  nap(0.25);  /* but a checker of leaks would */
+  nap(1.1);   /* but a checker of leaks would */
 }
 
 static void freed_while_waiting(void **state)
@@ -202,14 +202,14 @@ static void freed_while_waiting(void **state)
   struct result r;
   uint64_t before;
   (void)state;
-  prepare(&f, 200);
+  prepare(&f, 1000);
   get(&f, &r, "slow.test", 0);
   ev_run(f.client.loop, EVRUN_NOWAIT);
   before = clock_ns();
   finish(&f);
-  assert_true(clock_ns() - before < 150 * NS_PER_MS);
+  assert_true(clock_ns() - before < 800 * NS_PER_MS);
   assert_int_equal(r.dones, 0);
-  nap(0.25);
+  nap(1.1);
 }
 
 /* ---- the module alone ---- */
