@@ -159,6 +159,12 @@ function session:think(time) end
 ---@return any[] results one per branch, in their order
 function session:parallel(branches) end
 
+---A history that grows with every turn. Options that are not the conversation's own (`model`, `tools`,
+---`max_tokens`, `tags`, …) are fields of every request.
+---@param options stoke.ConversationOptions
+---@return stoke.Conversation
+function session:conversation(options) end
+
 ---End this session as failed. Does not return.
 ---@param reason? string
 function session:fail(reason) end
@@ -189,6 +195,64 @@ function session:log(...) end
 ---Seconds since the run began.
 ---@return number
 function session:now() end
+
+---@class stoke.ConversationOptions: stoke.Request
+---@field system? string the system's message, once, in front
+---@field history? "live"|"recorded" whose answers go into the history: the server's (the default; lengths drift with what it says), or the data's (bodies are the same in every run)
+---@field messages? table[] what was said before. With `history = "recorded"`: the whole talk, replayed by `next`
+---@field turns? (string|table)[] recorded rounds for `next`: a text, a list of messages, a row's `turns[i]` (`messages` or `prompt`, and `answer` or `reference`). Rows that hold all that was said before (cumulative) are cut to what is new
+---@field empty? "keep"|"drop"|"fail" an answer without text and tool calls: an empty message (default), none, or the end of the session
+---@field reasoning? "drop"|"keep" whether reasoning is sent back, as `reasoning_content`
+---@field max_turns? integer more model calls than that fail the session
+
+---@class stoke.Conversation
+---@field messages table[] all that was said; to read, not to change
+---@field turn integer model calls so far
+local conversation = {}
+
+---Say something as the user and wait for the answer. After a failed request the history has what was
+---said but no answer; `continue` tries again. `options.answer` is the recorded one.
+---@param text string|table[]
+---@param options? stoke.Request
+---@return stoke.Response
+function conversation:ask(text, options) end
+
+---Send the history as it is, after `tool` or `add`.
+---@param options? stoke.Request
+---@return stoke.Response
+function conversation:continue(options) end
+
+---The next recorded round; nil when there is none left.
+---@param options? stoke.Request
+---@return stoke.Response?
+function conversation:next(options) end
+
+---How many recorded rounds are left.
+---@return integer
+function conversation:left() end
+
+---Add a tool's answer to call `id`; a table becomes JSON.
+---@param id string
+---@param content string|table
+---@return stoke.Conversation
+function conversation:tool(id, content) end
+
+---Add a message: `add("user", text)` or `add { role = …, content = … }`.
+---@param role string|table
+---@param content? string|table[]
+---@return stoke.Conversation
+function conversation:add(role, content) end
+
+---A copy for a branch of `s:parallel`, which goes its own way.
+---@param branch stoke.Session
+---@return stoke.Conversation
+function conversation:fork(branch) end
+
+---Forget all but the system's message and the last `keep` messages, as agents do when their context
+---is full.
+---@param keep integer
+---@return stoke.Conversation
+function conversation:forget(keep) end
 
 ---The argument of `control`. `measure` and `sleep` yield, as a session's calls do.
 ---@class stoke.Control
@@ -312,7 +376,7 @@ function measurement:holds(expression) end
 ---`messages`, `tools`, `stop` and what `stoke.json.array` made.
 ---@class stoke.Request
 ---@field prompt? string|integer[]|string[] a user's message, or the prompt of a completion (there also a list, of token ids for example)
----@field messages? table[] a whole conversation: `{ role = "user", content = "…" }`, …
+---@field messages? table[]|stoke.JsonList a whole conversation: `{ role = "user", content = "…" }`, …
 ---@field body? table|string the whole body: a string is sent byte for byte, a table is encoded; nothing is added but `extra`
 ---@field endpoint? string `"chat"`, `"completions"` or a path; `--endpoint` by default
 ---@field model? string `-m` by default
@@ -552,6 +616,21 @@ function stoke.json.decode(text) end
 ---@param list? table
 ---@return table
 function stoke.json.array(list) end
+
+---A JSON array that grows: `list:add(value)` encodes once, `list:text()` is its JSON, `#list` its length.
+---A request's `messages` may be one. A long history is not encoded again with every turn that way.
+---@param values? any[]
+---@return stoke.JsonList
+function stoke.json.list(values) end
+
+---@class stoke.JsonList
+local json_list = {}
+
+---@param value any
+function json_list:add(value) end
+
+---@return string
+function json_list:text() end
 
 --| ## Data files
 --|

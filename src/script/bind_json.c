@@ -327,6 +327,8 @@ void bind_json(lua_State *L)
   vm_set_ref(L, REF_ARRAY);
   lua_newtable(L);
   luaL_register(L, NULL, functions);
+  bind_json_list(L);
+  lua_setfield(L, -2, "list");
   lua_pushlightuserdata(L, NULL);
   lua_setfield(L, -2, "null");
 }

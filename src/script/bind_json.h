@@ -21,6 +21,11 @@ int json_write(struct lua_State *L, int i, struct buf *out, bool array,
  * the trouble in *at. `nulls`: null is stoke.json.null, else it is nil.
  * [-0, +(0|1), m] */
 int json_push(struct lua_State *L, struct str text, bool nulls, size_t *at);
+/* Is the value at i a stoke.json.list? Its elements without brackets, and how
+ * many they are; borrowed until it changes. [-0, +0, -] */
+bool json_list_items(struct lua_State *L, int i, struct str *items, size_t *n);
+/* Push stoke.json.list. */
+void bind_json_list(struct lua_State *L);
 /* Push the table stoke.json. */
 void bind_json(struct lua_State *L);
 

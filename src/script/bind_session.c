@@ -14,6 +14,7 @@
  * s:sleep(seconds)                              yields [-0, +0, v]
  * s:think(seconds)      the same, counted apart yields [-0, +0, v]
  * s:parallel{f, g, …}   -> {result of f, …}     yields [-0, +1, v]
+ * s:conversation{…}     -> conversation                [-0, +1, v]
  * s:fail(reason)        never returns           yields [-0, +0, v]
  * s:stop(reason)        ask the run to end             [-0, +0, v]
  * s:plan(n)             turns that are meant to come   [-0, +0, v]
@@ -176,6 +177,20 @@ void session_open_branches(lua_State *L, struct session *s)
   }
 }
 
+/* The rest is Lua: lua/stoke/conversation.lua. Upvalue 1: require. */
+static int conversation_l(lua_State *L)
+{
+  check_session(L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  lua_settop(L, 2);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushliteral(L, "stoke.conversation");
+  lua_call(L, 1, 1);
+  lua_insert(L, 1);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
 static int fail_l(lua_State *L)
 {
   struct session *s = check_running(L, "fail");
@@ -286,6 +301,9 @@ void bind_session(lua_State *L)
   lua_newtable(L);
   luaL_register(L, NULL, methods);
   record_set(L, true);
+  lua_getglobal(L, "require");
+  lua_pushcclosure(L, conversation_l, 1);
+  lua_setfield(L, -2, "conversation");
   for (size_t i = 0; i < sizeof field_names / sizeof *field_names; i++) {
     lua_pushinteger(L, (lua_Integer)i);
     lua_setfield(L, -2, field_names[i]);

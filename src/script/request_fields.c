@@ -154,12 +154,24 @@ void read_prompt(struct reader *r, const struct field *f)
 
 void read_messages(struct reader *r, const struct field *f)
 {
+  struct str items;
+  size_t n;
   if (strcmp(r->api, "completions") == 0)
     vm_hook_error(r->L, "%s: completions take a prompt, not messages", r->what);
-  check_table(r, f);
-  if (lua_objlen(r->L, -1) == 0)
+  if (json_list_items(r->L, -1, &items, &n)) {
+    struct buf *array = &r->vm->scratch;
+    buf_reset(array);
+    buf_addc(array, '[');
+    buf_addstr(array, items);
+    buf_addc(array, ']');
+    body_json(r->vm->body, f->name, buf_str(array));
+  } else {
+    check_table(r, f);
+    n = lua_objlen(r->L, -1);
+    read_array(r, f);
+  }
+  if (n == 0)
     vm_hook_error(r->L, "%s: messages is empty", r->what);
-  read_array(r, f);
 }
 
 /* Sent as it is. */
