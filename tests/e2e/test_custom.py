@@ -132,6 +132,19 @@ def test_wrong_records_are_errors_with_their_place(script, call, words):
     assert re.search(r"case\.lua:4: \w+: .*" + re.escape(words), r.err), r
 
 
+def test_records_from_the_hooks_of_a_stream(script):
+    r = script("""metrics = { first = "trend", chunks = "counter" },
+      on_first_token = function(r) stoke.record("first", r.ttft or 0) end,
+      on_chunk = function(r, text)
+        stoke.record("chunks")
+        stoke.check("has text", #text > 0)
+      end,""" + REQUEST, "-n", 10, "-c", 2, "--threads", 2)
+    assert r.stoke["custom"]["first"]["count"] == 10
+    chunks = sum(q["chunks"] for q in r.requests)
+    assert r.stoke["custom"]["chunks"]["sum"] == chunks == 40
+    assert r.stoke["checks"][0]["passed"] == 40
+
+
 def test_nothing_is_recorded_while_loading(script):
     r = script('description = stoke.record("x") or "", ' + REQUEST, "-n", 1,
                code=2)
