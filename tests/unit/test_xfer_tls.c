@@ -266,7 +266,8 @@ static void be_busy(struct result *r)
     ev_timer_start(r->client->loop, r->arg);
 }
 
-/* How much later than sent the second event seems to arrive. */
+/* How much later than sent the second event, which comes while the loop
+ * sleeps, seems to arrive. */
 static uint64_t late_under_tls(void)
 {
   struct tls t;
@@ -282,10 +283,11 @@ static uint64_t late_under_tls(void)
     fail_msg("%s", r.info.message);
   assert_int_equal(r.pieces, 2);
   assert_true(r.arrivals[1] >= second_sent_ns);
-  assert_true(r.callbacks[1] - second_sent_ns > 20 * NS_PER_MS);
   assert_false(r.backwards);
   result_free(&r);
   tls_stop(&t);
+  if (r.callbacks[1] - second_sent_ns < 20 * NS_PER_MS)
+    return UINT64_MAX; /* it came when the loop was up again */
   return r.arrivals[1] - second_sent_ns;
 }
 
