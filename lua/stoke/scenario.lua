@@ -9,7 +9,7 @@ local hooks = {
   "control", "teardown", "summary",
 }
 local texts = { "name", "description" }
-local tables = { "params", "load", "metrics", "thresholds" }
+local tables = { "params", "load", "metrics", "thresholds", "backends" }
 
 local function set_of(list)
   local set = {}

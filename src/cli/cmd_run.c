@@ -61,6 +61,18 @@ static struct scenario *open_scenario(const struct run_options *o,
   return scenario_open(&so, e);
 }
 
+/* Which names there are is known with the scenario. */
+static void check_endpoint(const char *endpoint, const struct backends *all,
+                           struct err *e)
+{
+  struct buf text = {0};
+  if (!endpoint || endpoint[0] == '/' || backends_find(all, str_of(endpoint)))
+    return;
+  backends_explain(all, str_of(endpoint), &text);
+  err_add(e, "--endpoint %s: choose %s", endpoint, buf_cstr(&text));
+  buf_free(&text);
+}
+
 static void check_limits(struct job *j)
 {
   const struct load *load = &j->options.config.load;
@@ -109,6 +121,8 @@ static int understand(struct job *j, int argc, char *const argv[])
   case OPTIONS_ERROR: break;
   }
   j->scenario = open_scenario(o, &j->e);
+  if (j->scenario)
+    check_endpoint(o->config.endpoint, &j->scenario->backends, &j->e);
   run_options_settle(o, j->scenario ? j->scenario->load : NULL,
                      j->scenario ? nature_of(j->scenario) : 0,
                      j->scenario ? j->scenario->path : "", &j->e);
@@ -187,7 +201,10 @@ static int execute(struct job *j)
       .scenario = j->scenario,
       .result = &j->result,
       .command = j->command,
-      .api = j->sample.body.len ? j->sample.api : body_api(o->config.endpoint),
+      .backend = j->sample.body.len
+                     ? j->sample.backend
+                     : backends_of_endpoint(&j->scenario->backends,
+                                            o->config.endpoint),
       .open_files_limit = j->files_allowed,
   };
   int status = run_watch_open(&watch, o, &j->result, &j->e);

@@ -13,6 +13,11 @@ static bool says(const struct trial *t, const char *word)
   return false;
 }
 
+static bool is_api(const struct trial *t, const char *name)
+{
+  return t->api && strcmp(t->api, name) == 0;
+}
+
 static bool https(const struct trial *t)
 {
   return str_istarts(str_of(t->url), STR("https://"));
@@ -104,8 +109,12 @@ static void hint_not_found(const struct trial *t, struct buf *out)
   } else if (t->models && t->api) {
     buf_addf(out,
              "the server lists its models, so the URL is right, but it "
-             "has no %s endpoint: try --endpoint %s\n",
-             t->api, strcmp(t->api, "chat") ? "chat" : "completions");
+             "has no %s endpoint",
+             t->api);
+    if (is_api(t, "chat") || is_api(t, "completions"))
+      buf_addf(out, ": try --endpoint %s",
+               is_api(t, "chat") ? "completions" : "chat");
+    buf_addc(out, '\n');
   } else {
     buf_adds(out, "the server has no such path: is it behind a prefix, or "
                   "is this not the API's port? --url takes the whole URL of "
@@ -128,13 +137,13 @@ static void hint_auth(const struct trial *t, struct buf *out)
 
 static void hint_body(const struct trial *t, struct buf *out)
 {
-  bool chat = t->api && strcmp(t->api, "chat") == 0;
+  bool chat = is_api(t, "chat");
   if (wants_tls(t))
     buf_adds(out, "this port speaks TLS: the URL must begin with https://\n");
   else if (is_about_model(t) && (!t->models || says(t, "model")))
     hint_models(t, out);
-  else if (t->api &&
-           ((chat && says(t, "prompt")) || (!chat && says(t, "messages"))))
+  else if (((chat && says(t, "prompt")) ||
+            (is_api(t, "completions") && says(t, "messages"))))
     buf_addf(out,
              "body and path are of different kinds: this path does not "
              "take %s; see --endpoint\n",
@@ -344,7 +353,7 @@ static void remarks(const struct trial *t, struct buf *out)
              "the answer was not streamed (content-type %s): no TTFT, "
              "TPOT or ITL will be known\n",
              t->content_type[0] ? t->content_type : "(none)");
-  if (t->usage < 0 && !t->hung_up && t->api)
+  if (t->usage < 0 && !t->hung_up && t->api && !t->pooling)
     buf_adds(out, "the answer tells no usage: tokens will be counted by "
                   "stream events, which is approximate\n");
 }

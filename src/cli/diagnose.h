@@ -20,7 +20,8 @@ enum diagnosis {
 struct trial {
   const char *method;   /* NULL: POST */
   const char *url;      /* as sent, secrets masked */
-  const char *api;      /* "chat", "completions", or NULL for anything else */
+  const char *api;      /* "chat", …: a backend; NULL for anything else */
+  bool pooling;         /* its answers have no text (embeddings) */
   const char *model;    /* NULL: none named */
   const char *key_from; /* where the key came from, or NULL: none was sent */
   const char *proxy;    /* name of a proxy variable that applies, or NULL */

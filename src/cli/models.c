@@ -15,10 +15,11 @@
 static void models_url(const struct config *c, struct buf *out)
 {
   struct str path = str_of(c->endpoint);
-  static const struct str tails[] = {{"/chat/completions", 17},
-                                     {"/completions", 12}};
+  static const struct str tails[] = {
+      {"/chat/completions", 17}, {"/completions", 12}, {"/responses", 10},
+      {"/messages", 9},          {"/embeddings", 11},  {"/rerank", 7}};
   buf_adds(out, c->base_url);
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
     if (path.len && path.p[0] == '/' && str_ends(path, tails[i])) {
       buf_addf(out, "%.*s/models%s", (int)(path.len - tails[i].len), path.p,
                c->query);
@@ -69,7 +70,7 @@ int models_list(const struct config *c, struct option_list *out,
   int rc = -1;
   models_url(c, &url);
   r.http.url = buf_cstr(&url);
-  r.http.headers = config_headers(c, &e);
+  r.http.headers = config_headers(c, NULL, &e);
   fetch_run(&f, &r);
   if (f.outcome == OUTCOME_OK)
     rc = read_ids(f.result->body, out);

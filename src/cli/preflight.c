@@ -86,7 +86,8 @@ const char *preflight_proxy(const char *url)
 static struct xfer_headers *all_headers(const struct preflight *p,
                                         struct err *e)
 {
-  struct xfer_headers *common = config_headers(p->config, e);
+  struct xfer_headers *common =
+      config_headers(p->config, p->request->backend, e);
   struct xfer_headers *own = xfer_headers_copy(common);
   struct str lines = buf_str(&p->request->headers);
   while (lines.len) {
@@ -125,9 +126,9 @@ static void ask(const struct preflight *p, const char *url, char *shown,
                .idle_ns = c->idle_timeout_ns,
                .total_ns =
                    shortest(q->timeout_ns ? q->timeout_ns : c->timeout_ns)},
-      .wire = {.dialect = q->api ? wire_dialect_find(q->api) : NULL,
+      .wire = {.dialect = q->backend ? q->backend->dialect : NULL,
                .choices = q->choices,
-               .raw = !q->api},
+               .raw = !q->backend || !q->backend->dialect},
       .enough_ns = ENOUGH_NS,
       .patience_ns = PATIENCE_NS,
       .slow = on_slow,
@@ -158,10 +159,10 @@ static enum diagnosis judge(const struct preflight *p, const char *shown,
                             const struct fetch *f, struct buf *lines)
 {
   const struct config *c = p->config;
+  const struct backend *b = p->request->backend;
   struct option_list models = {0};
   struct trial t = {
       .url = shown,
-      .api = p->request->api,
       .model = c->model,
       .key_from = p->key_from,
       .proxy = c->proxy ? NULL : preflight_proxy(c->base_url),
@@ -177,6 +178,10 @@ static enum diagnosis judge(const struct preflight *p, const char *shown,
       .usage = f->result->usage.completion_tokens,
   };
   enum diagnosis d;
+  if (b && b->dialect) {
+    t.api = b->name;
+    t.pooling = !wire_dialect_has_payload(b->dialect);
+  }
   if (diagnose_wants_models(&t) && models_list(c, &models, NULL) == 0)
     t.models = &models;
   d = diagnose(&t, lines);

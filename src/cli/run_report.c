@@ -53,11 +53,25 @@ static struct run_pair *split_metadata(const struct option_list *list)
 }
 
 /* vLLM's name for what was talked to. */
-static const char *backend(const char *api)
+static const char *backend_name(const struct backend *b)
 {
-  if (!api)
+  static const char *const names[][2] = {
+      {"chat", "openai-chat"},
+      {"completions", "openai"},
+      {"embeddings", "openai-embeddings"},
+      {"rerank", "vllm-rerank"},
+  };
+  if (!b)
     return "custom";
-  return strcmp(api, "chat") == 0 ? "openai-chat" : "openai";
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(b->name, names[i][0]) == 0)
+      return names[i][1];
+  return b->name;
+}
+
+static bool is_pooling(const struct backend *b)
+{
+  return b && b->dialect && !wire_dialect_has_payload(b->dialect);
 }
 
 static void fill_texts(const struct run_report *r, struct texts *t)
@@ -83,7 +97,8 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
   return (struct run_info){
       .started_wall_ns = result->epoch_wall_ns,
       .started_ns = result->epoch_ns,
-      .backend = backend(r->api),
+      .backend = backend_name(r->backend),
+      .pooling = is_pooling(r->backend),
       .model_id = c->model,
       .num_prompts = load->num_requests,
       .metadata = t->metadata,

@@ -11,7 +11,7 @@ struct run_report {
   const struct scenario *scenario;
   struct run_result *result;
   const char *command;                   /* masked */
-  const char *api;                       /* "chat", "completions" or NULL */
+  const struct backend *backend;         /* of most requests; NULL: HTTP */
   uint64_t open_files, open_files_limit; /* 0: unknown */
 };
 

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cli/mask.h"
-#include "base/suggest.h"
 
 /* The pieces of a URL, borrowed from its text. */
 struct parts {
@@ -20,6 +19,12 @@ static const struct {
 } tails[] = {
     {{"/chat/completions", 17}, "chat"},
     {{"/completions", 12}, "completions"},
+    {{"/responses", 10}, "responses"},
+    {{"/embeddings", 11}, "embeddings"},
+    {{"/rerank", 7}, "rerank"},
+    {{"/messages", 9}, "anthropic"},
+    {{"/api/chat", 9}, "ollama"},
+    {{"/api/generate", 13}, "ollama_generate"},
     {{"/models", 7}, ""},
 };
 
@@ -226,18 +231,27 @@ int target_parse(struct target *t, const char *url, const char *place,
 
 /* ---- the endpoint ---- */
 
+/* The name of an API. Which there are is known with the scenario, that may
+ * have some of its own. */
 static bool is_kind(struct str s)
 {
-  return str_eq(s, STR("chat")) || str_eq(s, STR("completions"));
+  if (!s.len || (s.p[0] >= '0' && s.p[0] <= '9'))
+    return false;
+  for (size_t i = 0; i < s.len; i++)
+    if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                "0123456789_-",
+                s.p[i]))
+      return false;
+  return true;
 }
 
 /* Under an API root that is not /v1 a named endpoint is a path. */
 static char *named(const struct target *t, struct str kind)
 {
-  if (!t->other_root)
-    return mem_strndup(kind.p, kind.len);
-  return mem_strdup(str_eq(kind, STR("chat")) ? "/chat/completions"
-                                              : "/completions");
+  for (size_t i = 0; t->other_root && i < sizeof tails / sizeof tails[0]; i++)
+    if (str_eq(kind, str_of(tails[i].endpoint)))
+      return mem_strndup(tails[i].tail.p, tails[i].tail.len);
+  return mem_strndup(kind.p, kind.len);
 }
 
 /* A path of --endpoint goes behind the URL as it was written: when that had
@@ -264,8 +278,6 @@ char *target_endpoint(const struct target *t, const char *option,
                       const char *place, struct err *e)
 {
   struct str kind = str_of(option);
-  struct suggest near = {.typed = kind};
-  struct buf text = {0};
   if (!option)
     return named(t, t->endpoint[0] ? str_of(t->endpoint) : STR("chat"));
   if (is_kind(kind) && (!t->endpoint[0] || str_eq(kind, str_of(t->endpoint))))
@@ -277,12 +289,7 @@ char *target_endpoint(const struct target *t, const char *option,
   }
   if (memchr(kind.p, '/', kind.len) && !has_control_or_blank(kind))
     return own_path(t, kind);
-  suggest_consider(&near, STR("chat"));
-  suggest_consider(&near, STR("completions"));
-  suggest_print(&near, "", &text);
-  err_add(e, "%s: must be chat, completions or a /path%s", place,
-          buf_cstr(&text));
-  buf_free(&text);
+  err_add(e, "%s: must be a name such as chat, or a /path", place);
   return NULL;
 }
 

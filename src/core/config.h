@@ -84,7 +84,7 @@ struct config {
   char *proxy;    /* "" none, NULL: environment; loopback never */
   char *model;
   char *api_key;           /* never shown */
-  char *endpoint;          /* "chat", "completions" or "/path" */
+  char *endpoint;          /* "chat" or another backend's name, or "/path" */
   struct buf headers;      /* "Name: value\n" lines from -H */
   char *request_id_prefix; /* x-request-id: prefix + id; NULL: none sent */
   bool insecure;
@@ -113,8 +113,11 @@ struct xfer_headers;
 struct body_defaults config_body(const struct config *c);
 /* The same about connections; `connections` is left to the caller. */
 struct net_config config_net(const struct config *c);
-/* The header lines of all requests: ours, the key, then -H's on top. Problems
- * are added to *e. The caller's; one set per thread. */
-struct xfer_headers *config_headers(const struct config *c, struct err *e);
+struct backend;
+/* The header lines of all requests to a backend (NULL: to any): ours, the key,
+ * the backend's, then -H's on top. Problems are added to *e. The caller's; one
+ * set per thread. */
+struct xfer_headers *config_headers(const struct config *c,
+                                    const struct backend *b, struct err *e);
 
 #endif

@@ -45,6 +45,7 @@ struct worker {
   struct net *net;
   struct vm *vm;
   struct xfer_headers *headers;
+  struct xfer_headers **backend_headers; /* by place; see exchange.h */
   struct exchange_pool *exchanges;
   struct session_pool *sessions;
 
@@ -608,6 +609,26 @@ static bool has(const struct worker *w, enum hook h)
   return scenario_has(w->setup.scenario, h);
 }
 
+static void make_headers(struct worker *w, struct err *e)
+{
+  const struct config *c = w->setup.config;
+  const struct backends *all = &w->setup.scenario->backends;
+  w->headers = config_headers(c, NULL, e);
+  w->backend_headers = mem_zalloc(all->n, sizeof *w->backend_headers);
+  for (size_t i = 0; i < all->n; i++)
+    if (all->items[i].headers[0] || all->items[i].key_header)
+      w->backend_headers[i] = config_headers(c, &all->items[i], e);
+}
+
+static void free_headers(struct worker *w)
+{
+  size_t n = w->setup.scenario->backends.n;
+  xfer_headers_unref(w->headers);
+  for (size_t i = 0; w->backend_headers && i < n; i++)
+    xfer_headers_unref(w->backend_headers[i]);
+  mem_free(w->backend_headers);
+}
+
 static void make_sessions(struct worker *w)
 {
   const struct config *c = w->setup.config;
@@ -617,6 +638,7 @@ static void make_sessions(struct worker *w)
       .base_url = c->base_url,
       .query = c->query ? c->query : "",
       .headers = w->headers,
+      .backend_headers = w->backend_headers,
       .request_id_prefix = c->request_id_prefix,
       .timeout_ns = c->timeout_ns,
       .ttft_timeout_ns = c->ttft_timeout_ns,
@@ -676,7 +698,7 @@ static void set_up(struct worker *w)
   custom_like(&w->figures.custom, w->setup.declared);
   live_figures_init(&w->live, &c->thresholds, w->setup.stages, &c->slo,
                     w->setup.declared);
-  w->headers = config_headers(c, &e);
+  make_headers(w, &e);
   make_net(w);
   if (e.count || make_vm(w, &e) < 0) {
     w->failed = true;
@@ -711,7 +733,7 @@ static void tear_down(struct worker *w)
   net_free(w->net);
   exchange_pool_free(w->exchanges);
   vm_free(w->vm);
-  xfer_headers_unref(w->headers);
+  free_headers(w);
   timer_deinit(&w->start_timer);
   timer_deinit(&w->drain_timer);
   timer_deinit(&w->probe);

@@ -116,6 +116,11 @@ void wire_dialect_free(struct wire_dialect *d)
   mem_free(d);
 }
 
+bool wire_dialect_has_payload(const struct wire_dialect *d)
+{
+  return d->stream.has_payload;
+}
+
 static const struct paths *find(const struct dialect_rules *d, struct str when)
 {
   for (size_t i = 1; i < d->n_kinds; i++)

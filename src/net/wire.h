@@ -63,6 +63,8 @@ struct wire_dialect *wire_dialect_new(const struct wire_rule *stream,
                                       const struct wire_rule *plain,
                                       size_t n_plain, struct err *e);
 void wire_dialect_free(struct wire_dialect *d);
+/* Do streams of this kind carry payload? */
+bool wire_dialect_has_payload(const struct wire_dialect *d);
 
 /* One event that carried payload, or the part of one choice in it. */
 struct wire_payload {

@@ -118,5 +118,7 @@ unsigned blocks_shown(unsigned asked, const struct run_info *r)
     asked &= ~(1u << BLOCK_QUEUE);
   if (!cap || !rate)
     asked &= ~(1u << BLOCK_E2EL_QUEUE);
+  if (r->pooling)
+    asked = 1u << BLOCK_E2EL;
   return asked;
 }

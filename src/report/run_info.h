@@ -30,6 +30,7 @@ struct run_info {
   uint64_t started_wall_ns; /* CLOCK_REALTIME at time zero */
   uint64_t started_ns;      /* CLOCK_MONOTONIC at the same moment */
   const char *backend;      /* "openai-chat", "openai", … */
+  bool pooling;             /* its answers have no text: no tokens are made */
   const char *label;        /* NULL: null */
   const char *model_id;
   const char *tokenizer_id; /* NULL: null */

@@ -64,8 +64,21 @@ static void write_counts(struct buf *out, const struct summary *s,
   number(out, "Benchmark duration (s):", s->duration_s);
   tokens(out, "Total input tokens:", known(s, s->prompt_sources),
          s->input_tokens);
-  tokens(out, "Total generated tokens:", known(s, s->output_sources),
-         s->output_tokens);
+  if (!r->pooling)
+    tokens(out, "Total generated tokens:", known(s, s->output_sources),
+           s->output_tokens);
+}
+
+/* What is known of the tokens of answers without text: those read. */
+static void write_pooling_rates(struct buf *out, const struct summary *s)
+{
+  number(out, "Request throughput (req/s):", s->request_throughput);
+  if (s->slo)
+    number(out, "Request goodput (req/s):", s->request_goodput);
+  number(out, "Peak concurrent requests:", (double)s->max_concurrent_requests);
+  number(out, "Total token throughput (tok/s):",
+         known(s, s->prompt_sources) ? (double)s->input_tokens / s->duration_s
+                                     : NAN);
 }
 
 static void write_rates(struct buf *out, const struct summary *s)
@@ -110,7 +123,10 @@ void table_write(struct buf *out, const struct summary *s,
   blocks = blocks_shown(blocks, r);
   heading(out, " Serving Benchmark Result ", '=');
   write_counts(out, s, r);
-  write_rates(out, s);
+  if (r->pooling)
+    write_pooling_rates(out, s);
+  else
+    write_rates(out, s);
   for (int b = 0; b < BLOCK_COUNT; b++)
     if (blocks & 1u << b)
       write_block(out, s, (enum block)b);

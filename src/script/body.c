@@ -27,25 +27,6 @@ struct body {
   struct buf plain, merged; /* the body before, and half-way through, extras */
 };
 
-const char *body_api(const char *endpoint)
-{
-  struct str s = str_of(endpoint ? endpoint : "chat");
-  if (str_eq(s, STR("chat")) || str_ends(s, STR("/chat/completions")))
-    return "chat";
-  if (str_eq(s, STR("completions")) || str_ends(s, STR("/completions")))
-    return "completions";
-  return NULL;
-}
-
-const char *body_path(const char *endpoint)
-{
-  if (!endpoint || strcmp(endpoint, "chat") == 0)
-    return "/v1/chat/completions";
-  if (strcmp(endpoint, "completions") == 0)
-    return "/v1/completions";
-  return endpoint;
-}
-
 struct body *body_new(const struct body_defaults *d, struct err *e)
 {
   struct body *b;
@@ -225,23 +206,30 @@ static void add_plain(const struct body *b, struct buf *out)
                             : STR("\"stream\":false}"));
 }
 
-int body_finish(struct body *b, struct buf *out)
+int body_merge_all(struct body *b, struct str whole, struct buf *out)
 {
   struct str first = str_of(b->defaults.extra_body), second = b->extra;
+  if (first.p && second.p) {
+    buf_reset(&b->merged);
+    merge_objects(&b->merged, whole, first);
+    merge_objects(out, buf_str(&b->merged), second);
+  } else if (first.p || second.p) {
+    merge_objects(out, whole, first.p ? first : second);
+  } else {
+    buf_addstr(out, whole);
+  }
+  return out->toobig ? -1 : 0;
+}
+
+int body_finish(struct body *b, struct buf *out)
+{
   if (b->defaults.max_tokens >= 0)
     body_integer(b, "max_tokens", b->defaults.max_tokens);
-  if (!first.p && !second.p) {
+  if (!b->defaults.extra_body && !b->extra.p) {
     add_plain(b, out);
     return out->toobig ? -1 : 0;
   }
   buf_reset(&b->plain);
   add_plain(b, &b->plain);
-  if (first.p && second.p) {
-    buf_reset(&b->merged);
-    merge_objects(&b->merged, buf_str(&b->plain), first);
-    merge_objects(out, buf_str(&b->merged), second);
-  } else {
-    merge_objects(out, buf_str(&b->plain), first.p ? first : second);
-  }
-  return out->toobig ? -1 : 0;
+  return body_merge_all(b, buf_str(&b->plain), out);
 }

@@ -15,7 +15,7 @@
 /* What the command line says about all bodies; strings are borrowed for the
  * builder's life. */
 struct body_defaults {
-  const char *endpoint;   /* "chat", "completions", "/path"; NULL: chat */
+  const char *endpoint;   /* a backend's name or a /path; NULL: chat */
   const char *model;      /* of a request that names none; NULL: none sent */
   bool stream;            /* false: --no-stream, whatever the script says */
   int64_t max_tokens;     /* >= 0: instead of the script's */
@@ -28,14 +28,9 @@ struct body;
 struct body *body_new(const struct body_defaults *d, struct err *e);
 void body_free(struct body *b);
 
-/* "chat" or "completions" for one of those names or a path that ends like
- * theirs; NULL for any other path. */
-const char *body_api(const char *endpoint);
-/* What to append to the base URL for an endpoint. */
-const char *body_path(const char *endpoint);
-
 /* Between body_start and body_finish call these in any order; what is set
  * twice keeps the later. Keys must be string literals without escapes. */
+/* `api`: "chat" or "completions". */
 void body_start(struct body *b, const char *api);
 void body_model(struct body *b, struct str model);
 /* As the user's message or as `prompt`. Borrowed until body_finish. */
@@ -52,6 +47,9 @@ void body_stream(struct body *b, bool stream);
 bool body_streams(const struct body *b);
 /* Has body_extra been called since body_start? */
 bool body_has_extra(const struct body *b);
+/* Both the command line's extra_body and body_extra's laid over an object that
+ * was made elsewhere. 0, or -1 when `out` would pass its ceiling. */
+int body_merge_all(struct body *b, struct str whole, struct buf *out);
 /* The same object merged into a body made elsewhere. 0, or -1 when that is
  * not an object. */
 int body_merge_extra(const struct body *b, struct str whole, struct buf *out);

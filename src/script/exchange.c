@@ -425,15 +425,24 @@ static uint64_t limit(uint64_t own_ns, uint64_t otherwise_ns)
   return own_ns ? own_ns : otherwise_ns;
 }
 
-/* The run's headers with the request's own on top. Names and values were
- * checked where they came in. */
+/* Those of all requests like this one. */
+static struct xfer_headers *common_headers(const struct exchange *x)
+{
+  const struct exchange_config *c = &x->pool->config;
+  const struct backend *b = x->request.backend;
+  return b && c->backend_headers[b->place] ? c->backend_headers[b->place]
+                                           : c->headers;
+}
+
+/* The same with the request's own on top. Names and values were checked where
+ * they came in. */
 static struct xfer_headers *build_headers(struct exchange *x)
 {
   struct str lines = buf_str(&x->request.headers);
   struct xfer_headers *h;
   if (!lines.len)
     return NULL;
-  h = xfer_headers_copy(x->pool->config.headers);
+  h = xfer_headers_copy(common_headers(x));
   while (lines.len) {
     struct str value = str_split(&lines, '\n');
     struct str name = str_split(&value, ':');
@@ -460,12 +469,12 @@ static struct wire_config wire_config(const struct exchange *x)
   const struct request *q = &x->request;
   bool keep = x->pool->config.keep_text;
   return (struct wire_config){
-      .dialect = q->api ? wire_dialect_find(q->api) : NULL,
+      .dialect = q->backend ? q->backend->dialect : NULL,
       .choices = q->choices,
       .keep_text = keep,
       .keep_tools = keep,
       .keep_body = q->keep_body,
-      .raw = !q->api,
+      .raw = !q->backend || !q->backend->dialect,
   };
 }
 
@@ -478,7 +487,7 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   struct wire_config wc = wire_config(x);
   struct xfer_request xr = {
       .method = "POST",
-      .headers = own ? own : p->config.headers,
+      .headers = own ? own : common_headers(x),
       .body = buf_str(&q->body),
       .keep_headers = p->config.keep_text,
       .first_ns = limit(q->ttft_timeout_ns, p->config.ttft_timeout_ns),

@@ -21,9 +21,12 @@ struct exchange_live {
 struct exchange_config {
   struct net *net;
   struct vm *vm;
-  const char *base_url;          /* scheme://host[:port][/prefix], no /v1 */
-  const char *query;             /* appended to every URL: "" or "?…" */
-  struct xfer_headers *headers;  /* of every request; a script's win */
+  const char *base_url;         /* scheme://host[:port][/prefix], no /v1 */
+  const char *query;            /* appended to every URL: "" or "?…" */
+  struct xfer_headers *headers; /* of every request; a script's win */
+  /* Instead, by the place of a request's backend; NULL where a backend has
+   * nothing of its own. */
+  struct xfer_headers *const *backend_headers;
   const char *request_id_prefix; /* x-request-id: PREFIX + id; NULL: none */
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns; /* 0: none */
   bool keep_text; /* somebody will read text, tool calls and headers */

@@ -6,15 +6,16 @@
 
 #include "base/buf.h"
 #include "net/wire.h"
+#include "script/backend.h"
 #include "stats/record.h"
 
 /* Owned by whoever sends it and made for reuse: request_reset keeps the
  * buffers. A zeroed one is valid and empty. */
 struct request {
-  const char *api; /* "chat", "completions" (static): a dialect's name, or NULL
-                    * for plain HTTP, where any 2xx answer is fine */
-  struct buf path; /* to append to the base URL: "/v1/chat/completions" */
-  struct buf body; /* complete */
+  const struct backend *backend; /* the scenario's; NULL: plain HTTP, where any
+                                  * 2xx answer is fine */
+  struct buf path;    /* to append to the base URL: "/v1/chat/completions" */
+  struct buf body;    /* complete */
   struct buf headers; /* "Name: value\n" lines; checked, names unique */
   struct buf model;
   bool stream;      /* what the body asks for */

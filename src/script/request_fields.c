@@ -141,7 +141,7 @@ void read_n(struct reader *r, const struct field *f)
 void read_prompt(struct reader *r, const struct field *f)
 {
   bool list = lua_istable(r->L, -1);
-  if (list && strcmp(r->api, "completions") == 0)
+  if (list && (!r->api || strcmp(r->api, "completions") == 0))
     read_array(r, f);
   else if (list)
     vm_hook_error(r->L,
@@ -156,7 +156,7 @@ void read_messages(struct reader *r, const struct field *f)
 {
   struct str items;
   size_t n;
-  if (strcmp(r->api, "completions") == 0)
+  if (r->api && strcmp(r->api, "completions") == 0)
     vm_hook_error(r->L, "%s: completions take a prompt, not messages", r->what);
   if (json_list_items(r->L, -1, &items, &n)) {
     struct buf *array = &r->vm->scratch;
@@ -174,7 +174,6 @@ void read_messages(struct reader *r, const struct field *f)
     vm_hook_error(r->L, "%s: messages is empty", r->what);
 }
 
-/* Sent as it is. */
 /* How many choices the table on top asks for; answers are read by it. */
 static unsigned choices_in(struct reader *r)
 {
@@ -185,6 +184,7 @@ static unsigned choices_in(struct reader *r)
   return n >= 1 && n <= BODY_CHOICES_MAX ? (unsigned)n : 0;
 }
 
+/* Sent as it is. */
 void read_body(struct reader *r, const struct field *f)
 {
   if (lua_type(r->L, -1) == LUA_TSTRING)
@@ -220,6 +220,11 @@ void read_model(struct reader *r, const struct field *f)
 void read_stream(struct reader *r, const struct field *f)
 {
   body_stream(r->vm->body, check_boolean(r, f));
+}
+
+void read_string(struct reader *r, const struct field *f)
+{
+  body_string(r->vm->body, f->name, check_string(r, f));
 }
 
 /* ---- limits ---- */

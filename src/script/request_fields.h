@@ -11,7 +11,9 @@ struct reader {
   struct vm *vm;
   struct request *out;
   const char *what; /* "request" */
-  const char *api;  /* whose body is built; NULL: the script's own */
+  const char *api;  /* "chat" or "completions": the builder in C; NULL: the
+                     * backend's own function makes the body */
+  bool strange;     /* there are keys that `fields` does not have */
   uint64_t present; /* 1 << place in `fields` */
   unsigned choices; /* n of `extra` or of a ready body; 0: not said */
 };
@@ -35,6 +37,7 @@ void check_table(struct reader *r, const struct field *f);
 read_field read_integer;
 read_field read_number;
 read_field read_boolean;
+read_field read_string;
 read_field read_json;
 read_field read_array;
 read_field read_stop;

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/suggest.h"
 #include "data/data_store.h"
 #include "script/bind_json.h"
 #include "script/digest.h"
 #include "script/embed.h"
 #include "script/locate.h"
+#include "script/near.h"
 #include "script/params_lua.h"
 #include "script/vm_impl.h"
 
@@ -19,24 +19,6 @@ struct examination {
   struct err *e;
 };
 
-/* suggest(name, names) -> text  [-0, +1, m] */
-static int suggest_l(lua_State *L)
-{
-  struct suggest near = {.typed = str_of(luaL_checkstring(L, 1))};
-  struct buf *text = &vm_of(L)->scratch;
-  for (size_t i = 1; i <= lua_objlen(L, 2); i++) {
-    lua_rawgeti(L, 2, (int)i);
-    /* Borrowed from the list, which keeps them alive. */
-    if (lua_type(L, -1) == LUA_TSTRING)
-      suggest_consider(&near, str_of(lua_tostring(L, -1)));
-    lua_pop(L, 1);
-  }
-  buf_reset(text);
-  suggest_print(&near, "", text);
-  lua_pushlstring(L, text->p ? text->p : "", text->len);
-  return 1;
-}
-
 /* Leaves the plain part on the stack. */
 static void check_table(lua_State *L, const struct examination *x)
 {
@@ -46,7 +28,7 @@ static void check_table(lua_State *L, const struct examination *x)
     lua_error(L);
   lua_call(L, 0, 1);
   vm_push_ref(L, REF_SCENARIO);
-  lua_pushcfunction(L, suggest_l);
+  lua_pushcfunction(L, near_l);
   lua_call(L, 2, 2);
   for (size_t i = 1; i <= lua_objlen(L, -2); i++) {
     lua_rawgeti(L, -2, (int)i);
@@ -118,6 +100,7 @@ static int examine(lua_State *L)
   lua_getfield(L, -1, "params");
   if (lua_istable(L, -1))
     params_read(L, -1, &s->params, s->folder, s->path, x->e);
+  backends_read(L, s, x->e);
   return 0;
 }
 
@@ -203,6 +186,10 @@ void scenario_free(struct scenario *s)
   mem_free(s->files);
   params_free(&s->params);
   data_store_free(s->data);
+  backends_free(&s->backends);
+  for (size_t i = 0; i < s->n_backend_files; i++)
+    mem_free(s->backend_files[i]);
+  mem_free(s->backend_files);
   json_free(s->load);
   json_free(s->metrics);
   json_free(s->thresholds);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "script/backend.h"
 #include "script/params.h"
 
 /* Functions that a scenario may define. X(ENUM, "name", "where it stands") */
@@ -68,8 +69,11 @@ struct scenario {
   char sha256[65];
   struct scenario_file *files;
   size_t n_files;
-  struct params params; /* declared, with their values; see params.h */
-  uint32_t hooks;       /* 1u << HOOK_REQUEST | … */
+  struct params params;     /* declared, with their values; see params.h */
+  struct backends backends; /* stoke's own and the scenario's */
+  char **backend_files;     /* names of the modules in backends/ */
+  size_t n_backend_files;
+  uint32_t hooks; /* 1u << HOOK_REQUEST | … */
   /* What the table says, checked (unknown fields are errors) and normalised:
    * durations are seconds, infinity is the string "inf". NULL: not given. */
   json_value *load;       /* object, spelled as in SCENARIOS "Load" */

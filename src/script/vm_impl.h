@@ -27,6 +27,7 @@ enum vm_ref {
   REF_FIELDS,   /* request table: field name -> number; request_table.c */
   REF_ARRAY,    /* metatable of JSON arrays */
   REF_RESPONSE, /* the one response userdata */
+  REF_BACKENDS, /* how bodies are made; backend_lua.c */
   REF_COUNT
 };
 
@@ -37,10 +38,11 @@ struct vm {
   struct custom *custom;        /* or NULL */
   bool muted;                   /* nothing is recorded */
   struct body *body;
-  struct buf scratch, extra; /* JSON and other text on its way */
-  int64_t max_tokens;        /* of the command line, or -1 */
-  const char *endpoint;      /* of a request that names none, or NULL */
-  const char *stage;         /* that ctx shows */
+  struct buf scratch, extra;     /* JSON and other text on its way */
+  int64_t max_tokens;            /* of the command line, or -1 */
+  const char *endpoint;          /* of a request that names none, or NULL */
+  const struct backend *backend; /* the same, looked up */
+  const char *stage;             /* that ctx shows */
   unsigned worker, workers;
   bool main, quiet; /* quiet: print says nothing */
   uint64_t t0_ns;

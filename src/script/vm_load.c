@@ -81,6 +81,7 @@ struct vm *vm_bare(const struct scenario *s, const struct vm_config *c)
     vm->errors = c->errors;
     vm->custom = c->custom;
     vm->endpoint = c->body.endpoint;
+    vm->backend = backends_of_endpoint(&s->backends, vm->endpoint);
     vm->max_tokens = c->body.max_tokens;
     vm->worker = c->worker;
     vm->workers = c->main ? 0 : c->workers;
@@ -232,6 +233,7 @@ static int install(lua_State *L)
   lua_pushnumber(L, (lua_Number)s->seed);
   lua_setfield(L, -2, "seed");
   vm_set_ref(L, REF_RUN);
+  backends_keep(L);
   lua_settop(L, 0);
   keep_hooks(vm);
   lua_gc(L, LUA_GCCOLLECT, 0);

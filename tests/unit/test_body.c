@@ -117,26 +117,6 @@ static void a_ceiling_is_told(void **state)
   body_free(b);
 }
 
-static void endpoints(void **state)
-{
-  static const struct {
-    const char *endpoint, *path, *api;
-  } rows[] = {
-      {NULL, "/v1/chat/completions", "chat"},
-      {"chat", "/v1/chat/completions", "chat"},
-      {"completions", "/v1/completions", "completions"},
-      {"/x/chat/completions", "/x/chat/completions", "chat"},
-      {"/openai/completions", "/openai/completions", "completions"},
-      {"/tokenize", "/tokenize", NULL},
-  };
-  (void)state;
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const char *api = body_api(rows[i].endpoint);
-    assert_string_equal(body_path(rows[i].endpoint), rows[i].path);
-    assert_true(api == rows[i].api || strcmp(api, rows[i].api) == 0);
-  }
-}
-
 static void objects_laid_over_objects(void **state)
 {
   static const struct {
@@ -226,7 +206,6 @@ int main(void)
       cmocka_unit_test(no_stream_holds_whatever_the_script_says),
       cmocka_unit_test(extra_body_must_be_an_object),
       cmocka_unit_test(a_ceiling_is_told),
-      cmocka_unit_test(endpoints),
       cmocka_unit_test(objects_laid_over_objects),
       cmocka_unit_test(what_is_no_object_is_not_merged),
       cmocka_unit_test(escaping_is_right_at_every_offset),

@@ -264,9 +264,8 @@ static const struct mistake mistakes[] = {
     {{"--timeout", "-1"},
      "--timeout -1: not a duration; say for example 30s, 5m or 250ms\n"},
     {{"--lua-memory", "1k"}, "--lua-memory 1k: must be at least 1048576\n"},
-    {{"--endpoint", "chatt"},
-     "--endpoint chatt: must be chat, completions or a /path; did you mean "
-     "chat?\n"},
+    {{"--endpoint", "chat,"},
+     "--endpoint chat,: must be a name such as chat, or a /path\n"},
     {{"-u", "http://h/v1/completions", "--endpoint", "chat"},
      "--endpoint chat: the URL already ends in the path of completions\n"},
     {{"-u", "http://me:secret@h"},

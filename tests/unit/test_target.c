@@ -70,6 +70,13 @@ static const struct row good[] = {
     {"http://h/v1", "/v1/rerank", "http://h", "/v1/rerank", "", ""},
     {"http://h/v1", "/rerank", "http://h", "/v1/rerank", "", ""},
     {"http://h", "/rerank", "http://h", "/rerank", "", ""},
+    /* other APIs */
+    {"http://h", "anthropic", "http://h", "anthropic", "", ""},
+    {"http://h/v1/messages", NULL, "http://h", "anthropic", "", ""},
+    {"http://h:11434/api/chat", NULL, "http://h:11434", "/api/chat", "", ""},
+    {"http://h/v4", "responses", "http://h/v4", "/responses", "", ""},
+    {"http://h/v1/embeddings", "embeddings", "http://h", "embeddings", "", ""},
+    {"http://h", "their_own", "http://h", "their_own", "", ""},
     {"http://h", "/chat/completions", "http://h", "/chat/completions", "", ""},
     {"http://h", "/api/v1/completions", "http://h", "/api/v1/completions", "",
      ""},
@@ -149,10 +156,13 @@ static const struct bad bad[] = {
      "base64)\"\n"},
     {"http://h/v1/completions", "chat",
      "--endpoint: the URL already ends in the path of completions\n"},
-    {"http://h", "caht",
-     "--endpoint: must be chat, completions or a /path; did you mean chat?\n"},
-    {"http://h", "", "--endpoint: must be chat, completions or a /path\n"},
-    {"http://h", "/a b", "--endpoint: must be chat, completions or a /path\n"},
+    {"http://h/v1/messages", "chat",
+     "--endpoint: the URL already ends in the path of anthropic\n"},
+    {"http://h", "", "--endpoint: must be a name such as chat, or a /path\n"},
+    {"http://h", "a b",
+     "--endpoint: must be a name such as chat, or a /path\n"},
+    {"http://h", "/a b",
+     "--endpoint: must be a name such as chat, or a /path\n"},
 };
 
 static void mistakes(void **state)

@@ -20,7 +20,7 @@ static void a_prompt_becomes_a_chat_body(void **state)
       "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"n7\"}],"
       "\"stream\":true,\"stream_options\":{\"include_usage\":true}}");
   assert_string_equal(buf_cstr(&b.request.path), "/v1/chat/completions");
-  assert_string_equal(b.request.api, "chat");
+  assert_string_equal(b.request.backend->name, "chat");
   assert_string_equal(buf_cstr(&b.request.model), "m");
   assert_true(b.request.stream);
   assert_int_equal(b.request.max_tokens, -1);
@@ -94,9 +94,9 @@ static void ready_bodies_go_as_they_are(void **state)
     assert_string_equal(box_body(&b, 1), rows[i].body);
     assert_string_equal(buf_cstr(&b.request.path), rows[i].path);
     if (rows[i].api)
-      assert_string_equal(b.request.api, rows[i].api);
+      assert_string_equal(b.request.backend->name, rows[i].api);
     else
-      assert_null(b.request.api);
+      assert_null(b.request.backend);
     box_close(&b);
   }
 }
@@ -171,7 +171,7 @@ static void mistakes_in_the_table(void **state)
       {"{ body = { x = 0/0 } }", "body.x is not a number"},
       {"{ prompt = 'a', extra = { 1 } }", "extra must have names as keys"},
       {"{ body = '[1]', extra = { a = 1 } }", "needs a body that is a JSON"},
-      {"{ prompt = 'a', endpoint = 'chats' }", "choose chat, completions, or"},
+      {"{ prompt = 'a', endpoint = 'chats' }", "did you mean chat"},
       {"{ messages = { 1 }, endpoint = 'completions' }", "take a prompt"},
       {"{ prompt = 'a', n = 0 }", "n must be from 1 to 1024"},
       {"{ prompt = 'a', timeout = -1 }", "timeout must be seconds"},

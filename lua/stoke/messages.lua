@@ -1,0 +1,43 @@
+-- stoke.messages: a request's messages in the shapes that other APIs want.
+-- Scenarios speak of messages, tools and formats as OpenAI's chats do.
+local messages = {}
+
+-- The messages, or the prompt as the only one.
+function messages.of(q)
+  if q.messages then return q.messages end
+  if type(q.prompt) ~= "string" then
+    error("prompt must be a string here; give a list as messages", 0)
+  end
+  return { { role = "user", content = q.prompt } }
+end
+
+-- The text of the system messages (nil: none), and the others.
+function messages.split_system(list)
+  local system, rest = {}, {}
+  for _, m in ipairs(list) do
+    if m.role == "system" or m.role == "developer" then
+      system[#system + 1] = m.content
+    else
+      rest[#rest + 1] = m
+    end
+  end
+  return system[1] and table.concat(system, "\n\n"), rest
+end
+
+-- A tool call's arguments, which chats write as JSON in a string.
+function messages.arguments(call)
+  local text = call["function"].arguments
+  if type(text) ~= "string" then return text or {} end
+  local value = stoke.json.decode(text)
+  return type(value) == "table" and value or {}
+end
+
+-- Each of a list (nil: none), changed.
+function messages.map(list, change)
+  if not list then return nil end
+  local out = stoke.json.array {}
+  for i, item in ipairs(list) do out[i] = change(item) end
+  return out
+end
+
+return messages
