@@ -33,6 +33,7 @@
 ---@field params? table<string, stoke.Param> what the user may set with `-P name=value`
 ---@field load? stoke.Load the default load; flags override it field by field
 ---@field metrics? table<string, "counter"|"gauge"|"rate"|"trend"> metrics of your own, declared; see [Recording](#recording)
+---@field backends? table<string, stoke.Backend> APIs of its own, for `endpoint`; also those in its folder `backends/`
 ---@field thresholds? (string|stoke.Threshold)[] what the run must hold, such as `"ttft.p95 < 2s"`; a broken one makes the exit status 99; see [Thresholds](#thresholds)
 ---@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, open data files, tables of them); every thread gets a copy as `ctx.data`
 ---@field request? fun(ctx: stoke.Context): stoke.Request?, string? once a request; nil when there is nothing left to send. `nil, "why"` is an error
@@ -378,7 +379,7 @@ function measurement:holds(expression) end
 ---@field prompt? string|integer[]|string[] a user's message, or the prompt of a completion (there also a list, of token ids for example)
 ---@field messages? table[]|stoke.JsonList a whole conversation: `{ role = "user", content = "…" }`, …
 ---@field body? table|string the whole body: a string is sent byte for byte, a table is encoded; nothing is added but `extra`
----@field endpoint? string `"chat"`, `"completions"` or a path; `--endpoint` by default
+---@field endpoint? string a backend (below), or a path, which is known by its end; `--endpoint` by default
 ---@field model? string `-m` by default
 ---@field max_tokens? integer `--max-tokens` wins over it
 ---@field min_tokens? integer
@@ -395,6 +396,11 @@ function measurement:holds(expression) end
 ---@field tool_choice? string|table
 ---@field response_format? table
 ---@field logprobs? boolean|integer
+---@field reasoning_effort? string `"low"`, `"medium"`, `"high"`, …
+---@field documents? string[] of `rerank`, whose query is the `prompt`
+---@field top_n? integer of `rerank`
+---@field dimensions? integer of `embeddings`
+---@field encoding_format? string of `embeddings`
 ---@field ignore_eos? boolean generate `max_tokens`, whatever the model would say (vLLM and others)
 ---@field extra? table merged into the body at the end, objects deep; it wins over `--extra-body`
 ---@field headers? table<string, string|number|boolean> win over `-H`; names regardless of case
@@ -407,6 +413,59 @@ function measurement:holds(expression) end
 ---@field cancel_after? { tokens?: integer, seconds?: number|string } the client hangs up: outcome `cancelled`
 ---@field prompt_tokens? integer the planned length, used when the server tells none
 ---@field keep_body? boolean keep the raw answer: `r.body`
+
+--| ## Backends
+--|
+--| `endpoint` says which API a request speaks. Messages, tools, tool choice and formats are written as
+--| OpenAI's chats have them, and are translated; a field that an API has no place for is an error.
+--|
+--| | `endpoint` | path | besides `model` and `stream` |
+--| | --- | --- | --- |
+--| | `chat` | `/v1/chat/completions` | all fields |
+--| | `completions` | `/v1/completions` | all but `messages` |
+--| | `responses` | `/v1/responses` | `prompt`, `messages`, `max_tokens`, `temperature`, `top_p`, `tools`, `tool_choice`, `response_format`, `reasoning_effort` |
+--| | `anthropic` | `/v1/messages` | `prompt`, `messages`, `max_tokens` (1024), `temperature`, `top_p`, `top_k`, `stop`, `tools`, `tool_choice`; the key goes into `x-api-key` |
+--| | `ollama` | `/api/chat` | `prompt`, `messages`, `tools`, `max_tokens`, sampling, `seed`, `stop`, `response_format`, `reasoning_effort` |
+--| | `ollama_generate` | `/api/generate` | the same without `messages` and `tools` |
+--| | `embeddings` | `/v1/embeddings` | `prompt` (also a list) or `messages`, `dimensions`, `encoding_format` |
+--| | `rerank` | `/v1/rerank` | `prompt` (the query), `documents`, `top_n` |
+--|
+--| Another API is a table in the scenario's field `backends`, or a file in the folder `backends/` beside
+--| it. Hugging Face's native stream, in ten lines:
+--|
+--| ```lua
+--| -- backends/tgi.lua; requests say endpoint = "tgi"
+--| return {
+--|   path = "/generate_stream",
+--|   body = { prompt = "inputs", max_tokens = "parameters.max_new_tokens" },
+--|   dialect = { stream = {
+--|     { "token.text", "content" },
+--|     { "details.generated_tokens", "completion_tokens" },
+--|     { "details.finish_reason", "finish" },
+--|   } },
+--| }
+--| ```
+
+---One API. Mistakes in it are told before anything is sent.
+---@class stoke.Backend
+---@field path string behind the URL: `"/v1/things"`
+---@field body string|table<string, string>|fun(request: stoke.Request): table how bodies are made. A function gets the request with `model`, `stream` and `max_tokens` as the command line has them, and returns the body; `extra` and `--extra-body` are merged into it. A table says where each field goes. A name is one of the two that are made in C, `"chat"` and `"completions"`
+---@field fields? string[] of a function: the request's fields that it has a place for, its own included; without it all known ones are let through
+---@field dialect? string|stoke.Dialect how answers are read: `"chat"`, `"completions"`, `"responses"`, `"anthropic"`, `"ollama"`, `"embeddings"`, `"rerank"`, or one's own. Without it any 2xx answer is fine and nothing is known of it
+---@field headers? table<string, string> of all its requests; `-H` and a request's own win
+---@field key_header? string takes the API key in place of `Authorization: Bearer`
+---@field stream? boolean `false`: answers never come as a stream
+
+---Where things stand in an answer: rules `{ "path", "field" }`, or `{ "path", "field", "kind" }` for events of
+---one kind only (the SSE event's name, or what `type` found). A path is `"choices[].delta.content"`.
+---Fields: `content`, `reasoning`, `refusal`, `audio`, `tool_index`, `tool_id`, `tool_name`, `tool_arguments`,
+---`choice_index`, `finish`, `prompt_tokens`, `completion_tokens`, `cached_tokens`, `reasoning_tokens`,
+---`cached_beside` (cached tokens that `prompt_tokens` leaves out), `error` (anything but null, false and
+---empty: the request failed), `kind` (a text; "error" is one), `type`, `end` (the answer ends properly).
+---A dialect without content, reasoning, refusal, audio and tools is one of answers without tokens.
+---@class stoke.Dialect
+---@field stream? string[][] of the events of a stream; `plain` by default
+---@field plain? string[][] of an answer in one piece; `stream` by default
 
 --| ## A response
 

@@ -201,10 +201,6 @@ static int execute(struct job *j)
       .scenario = j->scenario,
       .result = &j->result,
       .command = j->command,
-      .backend = j->sample.body.len
-                     ? j->sample.backend
-                     : backends_of_endpoint(&j->scenario->backends,
-                                            o->config.endpoint),
       .open_files_limit = j->files_allowed,
   };
   int status = run_watch_open(&watch, o, &j->result, &j->e);

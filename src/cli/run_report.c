@@ -97,8 +97,8 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
   return (struct run_info){
       .started_wall_ns = result->epoch_wall_ns,
       .started_ns = result->epoch_ns,
-      .backend = backend_name(r->backend),
-      .pooling = is_pooling(r->backend),
+      .backend = backend_name(result->backend),
+      .pooling = is_pooling(result->backend),
       .model_id = c->model,
       .num_prompts = load->num_requests,
       .metadata = t->metadata,

@@ -11,7 +11,6 @@ struct run_report {
   const struct scenario *scenario;
   struct run_result *result;
   const char *command;                   /* masked */
-  const struct backend *backend;         /* of most requests; NULL: HTTP */
   uint64_t open_files, open_files_limit; /* 0: unknown */
 };
 

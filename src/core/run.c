@@ -592,6 +592,9 @@ static void collect_stages(struct run *r, struct worker_figures *f)
 static void collect(struct run *r)
 {
   struct run_result *out = r->out;
+  bool sent = false;
+  out->backend =
+      backends_of_endpoint(&r->scenario->backends, r->config->endpoint);
   for (unsigned i = 0; i < r->n; i++) {
     struct worker_figures *f;
     worker_join(r->workers[i]);
@@ -605,6 +608,9 @@ static void collect(struct run *r)
     sessions_merge(&out->sessions, &f->sessions);
     custom_merge(&out->custom, &f->custom);
     collect_stages(r, f);
+    if (f->sent && !sent)
+      out->backend = f->backend;
+    sent |= f->sent;
     client_add(&out->client, &f->client);
     add_counts(&out->net, &f->net);
     if (f->clock > out->clock)

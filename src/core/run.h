@@ -84,8 +84,10 @@ struct run_result {
   double broken_value; /* what it was then; see judge.h */
   struct run_stage *stages;
   size_t n_stages;
-  struct buf reports;   /* run:report's: a JSON object, or empty */
-  struct client client; /* merged over workers */
+  struct buf reports;            /* run:report's: a JSON object, or empty */
+  const struct backend *backend; /* of a request that was sent, else of those
+                                  * that name none; NULL: plain HTTP */
+  struct client client;          /* merged over workers */
   struct net_counts net;
   enum net_clock clock;
   enum stop_reason stop_reason;

@@ -726,6 +726,10 @@ static void tear_down(struct worker *w)
     c->gc_ns = s.gc_ns;
     snprintf(c->script_place, sizeof c->script_place, "%s", s.worst_place);
   }
+  if (w->exchanges && exchange_live(w->exchanges)->sent) {
+    w->figures.sent = true;
+    w->figures.backend = exchange_live(w->exchanges)->backend;
+  }
   w->figures.net = net_counts(w->net);
   w->figures.clock = net_clock(w->net);
   c->retries = w->figures.net.retries;

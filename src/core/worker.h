@@ -90,8 +90,10 @@ struct worker_figures {
   struct metrics *metrics;
   struct sessions sessions;
   struct custom custom;
-  struct metrics **stages; /* one per stage of a load that has stages */
-  uint64_t *stage_t0_ns;   /* when each began; 0: never */
+  struct metrics **stages;       /* one per stage of a load that has stages */
+  uint64_t *stage_t0_ns;         /* when each began; 0: never */
+  bool sent;                     /* anything at all: */
+  const struct backend *backend; /* of the first request */
   struct client_worker client;
   struct net_counts net;
   enum net_clock clock;

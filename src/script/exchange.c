@@ -430,8 +430,9 @@ static struct xfer_headers *common_headers(const struct exchange *x)
 {
   const struct exchange_config *c = &x->pool->config;
   const struct backend *b = x->request.backend;
-  return b && c->backend_headers[b->place] ? c->backend_headers[b->place]
-                                           : c->headers;
+  struct xfer_headers *own =
+      b && c->backend_headers ? c->backend_headers[b->place] : NULL;
+  return own ? own : c->headers;
 }
 
 /* The same with the request's own on top. Names and values were checked where
@@ -507,7 +508,8 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   x->done = done;
   x->ud = ud;
   list_append(&p->busy, &x->node);
-  p->live.sent++;
+  if (p->live.sent++ == 0)
+    p->live.backend = q->backend;
   p->live.in_flight++;
   x->xfer = xfer_start(p->config.net, &xr,
                        x->hooked ? &hooked_ops : &exchange_ops, x);

@@ -16,6 +16,7 @@ struct vm;
 /* Running totals for the live screen. */
 struct exchange_live {
   uint64_t sent, in_flight, tokens;
+  const struct backend *backend; /* of the first; NULL: plain HTTP */
 };
 
 struct exchange_config {
@@ -24,8 +25,8 @@ struct exchange_config {
   const char *base_url;         /* scheme://host[:port][/prefix], no /v1 */
   const char *query;            /* appended to every URL: "" or "?…" */
   struct xfer_headers *headers; /* of every request; a script's win */
-  /* Instead, by the place of a request's backend; NULL where a backend has
-   * nothing of its own. */
+  /* Instead, by the place of a request's backend; NULL, and NULL where a
+   * backend has nothing of its own. */
   struct xfer_headers *const *backend_headers;
   const char *request_id_prefix; /* x-request-id: PREFIX + id; NULL: none */
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns; /* 0: none */

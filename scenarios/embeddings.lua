@@ -1,0 +1,29 @@
+-- scenarios/embeddings.lua: texts in, vectors out; an answer has no tokens
+local function text(ctx)
+  local rng, words = ctx.rng, ctx.params.words
+  return ctx.data and rng:pick(ctx.data) or rng:words(math.max(1, words:sample(rng)))
+end
+
+return {
+  description = "Embeddings of random words or of texts from a file, some a request",
+  params = {
+    file = { type = "path", help = 'texts: one a line, or .jsonl with "prompt" in each' },
+    words = { default = "200", type = "dist", help = "length of a text without a file" },
+    batch = { default = 1, min = 1, max = 2048, help = "texts a request" },
+    dimensions = { type = "integer", min = 1, help = "of a vector, where the model lets choose" },
+  },
+
+  setup = function(run)
+    return run.params.file and require("stoke.prompts").load(run.params.file)
+  end,
+
+  request = function(ctx)
+    local params, texts = ctx.params, {}
+    for i = 1, params.batch do texts[i] = text(ctx) end
+    return {
+      endpoint = "embeddings", -- how its bodies are made: lua/stoke/backends/embeddings.lua
+      prompt = params.batch == 1 and texts[1] or texts,
+      dimensions = params.dimensions,
+    }
+  end,
+}

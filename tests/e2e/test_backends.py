@@ -1,0 +1,252 @@
+"""Request backends: what goes out byte for byte, what comes back as recorded
+from real servers, and a user's own API in ten lines."""
+
+import json
+from pathlib import Path
+
+import pytest
+from harness.raw import FIN
+
+STREAMS = Path(__file__).parents[1] / "data" / "streams"
+TEXT = "Hello there, this is what the fixture says, in a few small pieces."
+FIXTURES = [{"match": {}, "response": {"content": TEXT}}]
+
+
+def recorded(name):
+    """A recorded answer, with no more framing than its end."""
+    head, _, body = (STREAMS / name).read_bytes().replace(
+        b"\r\n", b"\n").partition(b"\n\n")
+    kind = [line for line in head.split(b"\n")
+            if line.lower().startswith(b"content-type:")]
+    if b"chunked" in head.lower():
+        body = unchunked((STREAMS / name).read_bytes())
+    return [b"HTTP/1.1 200 OK\r\n" + kind[0] + b"\r\nconnection: close\r\n\r\n"
+            + body, FIN]
+
+
+def unchunked(answer):
+    _, _, rest = answer.partition(b"\r\n\r\n")
+    first, _, _ = rest.partition(b"\r\n")
+    if len(first) > 6:  # the recorder took the chunks away
+        return rest
+    body = b""
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        n = int(size, 16)
+        body += rest[:n]
+        rest = rest[n + 2:]
+    return body
+
+
+def plain(document):
+    body = json.dumps(document).encode()
+    return [b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+            b"content-length: %d\r\n\r\n" % len(body) + body]
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    def write(lua, name="case.lua"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(lua)
+        return name
+
+    return write
+
+
+def asking(table):
+    return f"return {{ request = function() return {table} end }}"
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("endpoint, file, path, body", [
+    ("anthropic", "vllm-anthropic-messages.txt", "/v1/messages",
+     '{"max_tokens":9,"messages":[{"content":"hi","role":"user"}],'
+     '"model":"m","stream":true}'),
+    ("responses", "vllm-responses.txt", "/v1/responses",
+     '{"input":"hi","max_output_tokens":9,"model":"m","stream":true}'),
+    ("ollama", "aimock-ollama.txt", "/api/chat",
+     '{"messages":[{"content":"hi","role":"user"}],"model":"m",'
+     '"options":{"num_predict":9},"stream":true}'),
+    ("ollama_generate", "aimock-ollama.txt", "/api/generate",
+     '{"model":"m","options":{"num_predict":9},"prompt":"hi","stream":true}'),
+])
+def test_bodies_and_recorded_streams(stoke, raw_server, scenario, endpoint,
+                                     file, path, body):
+    server = raw_server(lambda r: recorded(file))
+    case = scenario(asking("{ prompt = 'hi', max_tokens = 9 }"))
+    r = stoke.load(server.url, case, "--endpoint", endpoint, "-n", 2,
+                   env={"OPENAI_API_KEY": "k"})
+    assert r.outcomes == {"ok": 2}
+    assert all(q["ttft_ms"] is not None for q in r.requests)
+    for request in server.requests:
+        assert request.path == path and request.body.decode() == body
+        if endpoint == "anthropic":
+            assert request.headers["x-api-key"] == "k"
+            assert request.headers["anthropic-version"] == "2023-06-01"
+            assert "authorization" not in request.headers
+        else:
+            assert request.headers["authorization"] == "Bearer k"
+            assert "x-api-key" not in request.headers
+
+
+def test_the_users_headers_win(stoke, raw_server, scenario):
+    server = raw_server(lambda r: recorded("vllm-anthropic-messages.txt"))
+    case = scenario(asking("{ prompt = 'hi', headers = { ['x-api-key'] = 'z' } }"))
+    stoke.load(server.url + "/v1/messages", case, "-n", 1, "-H",
+               "anthropic-version: 2024-01-01", env={"OPENAI_API_KEY": "k"})
+    (request,) = server.requests
+    assert request.path == "/v1/messages"
+    assert request.headers["anthropic-version"] == "2024-01-01"
+    assert request.headers["x-api-key"] == "z"
+
+
+def test_embeddings_have_no_tokens_to_wait_for(stoke, raw_server, scenario):
+    server = raw_server(lambda r: plain({
+        "object": "list", "data": [{"index": 0, "embedding": [0.5, 0.25]}],
+        "usage": {"prompt_tokens": 7, "total_tokens": 7}}))
+    case = scenario(asking("{ prompt = { 'a', 'b' } }"))
+    r = stoke.load(server.url, case, "--endpoint", "/v1/embeddings", "-n", 3)
+    assert server.requests[0].body == b'{"input":["a","b"],"model":"m"}'
+    assert r.outcomes == {"ok": 3} and r.json["total_input_tokens"] == 21
+    assert r.json["backend"] == "openai-embeddings"
+    assert r.json["mean_e2el_ms"] > 0
+    for absent in ("n/a", "Time to First Token", "generated tokens", "Output"):
+        assert absent not in r.out
+    assert "End-to-end Latency" in r.out
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_the_ready_scenario(stoke, raw_server, batch):
+    server = raw_server(lambda r: plain({
+        "data": [{"embedding": [0.5]}], "usage": {"prompt_tokens": 9}}))
+    r = stoke.load(server.url, "embeddings", "-n", 5, "-P", f"batch={batch}",
+                   "-P", "words=4", "-P", "dimensions=64")
+    assert r.outcomes == {"ok": 5} and r.stoke["scenario"]["name"] == "embeddings"
+    for request in server.requests:
+        body = request.json
+        assert set(body) == {"model", "input", "dimensions"}
+        texts = [body["input"]] if batch == 1 else body["input"]
+        assert [len(t.split()) for t in texts] == [4] * batch
+
+
+def test_rerank(stoke, raw_server, scenario):
+    server = raw_server(lambda r: plain({
+        "results": [{"index": 0, "relevance_score": 0.5}],
+        "usage": {"prompt_tokens": 5, "total_tokens": 5}}))
+    case = scenario(asking("{ endpoint = 'rerank', prompt = 'q', "
+                           "documents = { 'a', 'b' }, top_n = 1 }"))
+    r = stoke.load(server.url, case, "-n", 1)
+    assert r.outcomes == {"ok": 1} and r.json["total_input_tokens"] == 5
+    assert server.requests[0].path == "/v1/rerank"
+    assert server.requests[0].body == (
+        b'{"documents":["a","b"],"model":"m","query":"q","top_n":1}')
+
+
+def test_an_answer_without_results_failed(stoke, raw_server, scenario):
+    server = raw_server(lambda r: plain({"error": {"message": "no such head"}}))
+    case = scenario(asking("{ endpoint = 'embeddings', prompt = 'q' }"))
+    r = stoke.load(server.url, case, "-n", 1, code=1)
+    assert r.outcomes == {"api_error": 1}
+
+
+TGI = """\
+return {
+  path = "/generate_stream",
+  body = { prompt = "inputs", max_tokens = "parameters.max_new_tokens" },
+  dialect = {
+    stream = {
+      { "token.text", "content" },
+      { "details.generated_tokens", "completion_tokens" },
+      { "details.finish_reason", "finish" },
+    },
+  },
+}
+"""
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ten_lines_in_a_folder(stoke, raw_server, scenario, threads):
+    events = [
+        {"token": {"text": "one "}}, {"token": {"text": "two"}},
+        {"token": {"text": "."}, "details": {"generated_tokens": 3,
+                                             "finish_reason": "length"}}]
+    body = b"".join(b"data:%s\n\n" % json.dumps(e).encode() for e in events)
+    server = raw_server(lambda r: [
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
+        b"content-length: %d\r\n\r\n" % len(body), 0.02, body])
+    scenario(TGI, "backends/tgi.lua")
+    case = scenario("""return {
+      request = function() return { endpoint = "tgi", prompt = "hi", max_tokens = 3 } end,
+      on_response = function(r) return r.text == "one two.", r.text end,
+    }""")
+    r = stoke.load(server.url, case, "-n", 6, "-c", 3, "--threads", threads)
+    assert r.outcomes == {"ok": 6} and r.json["total_output_tokens"] == 18
+    assert {q["finish_reason"] for q in r.requests} == {"length"}
+    assert r.json["backend"] == "tgi"
+    for request in server.requests:
+        assert request.path == "/generate_stream" and request.body == (
+            b'{"inputs":"hi","parameters":{"max_new_tokens":3}}')
+
+
+def test_mistakes_are_told_before_the_run(stoke, raw_server, scenario):
+    server = raw_server(lambda r: plain({}))
+    case = scenario("""return {
+      backends = { foo = { path = "x", body = "chat", dialect = { stream = {
+        { "a..b", "content" }, { "text", "contnt" } } } } },
+      request = function() return { prompt = "hi" } end }""")
+    r = stoke.load(server.url, case, "-n", 1, code=2)
+    for said in ("path must be", '"a..b"', "did you mean content"):
+        assert said in r.err
+    r = stoke.load(server.url, "-n", 1, "--endpoint", "antropic", code=2)
+    assert "did you mean anthropic?" in r.err
+    assert not server.requests
+
+
+@pytest.mark.parametrize("endpoint", ["responses", "anthropic", "ollama",
+                                      "ollama_generate"])
+def test_aimock(stoke, aimock, scenario, endpoint):
+    server = aimock(FIXTURES, "-c", 8, "-l", 10)
+    case = scenario(f"""return {{
+      request = function()
+        return {{ endpoint = "{endpoint}", prompt = "hello", max_tokens = 99 }}
+      end,
+      on_response = function(r) return r.text == {json.dumps(TEXT)}, r.text end,
+    }}""")
+    r = stoke.run("-u", server.url, "-m", "gpt-4o", case, "-n", 4)
+    assert r.outcomes == {"ok": 4}
+    pieces = -(-len(TEXT) // 8)
+    assert all(q["chunks"] == pieces for q in r.requests)
+    assert 8 < r.json["median_itl_ms"] < 60
+
+
+@pytest.mark.parametrize("endpoint", ["responses", "anthropic", "ollama"])
+def test_aimock_tool_calls(stoke, aimock, scenario, endpoint):
+    """Tools and calls go out and come back as a chat's."""
+    server = aimock([
+        {"match": {"userMessage": "tool"},
+         "response": {"toolCalls": [{"name": "get_weather",
+                                     "arguments": {"city": "Oslo"}}]}}])
+    case = scenario(f"""return {{
+      request = function()
+        return {{ endpoint = "{endpoint}", prompt = "tool", tools = {{
+          {{ type = "function", ["function"] = {{ name = "get_weather",
+            parameters = {{ type = "object" }} }} }} }} }}
+      end,
+      on_response = function(r)
+        local call = r.tool_calls and r.tool_calls[1]
+        if not call then return false, "no call" end
+        return call.name == "get_weather"
+          and call.arguments:find("Oslo") ~= nil, call.arguments
+      end }}""")
+    r = stoke.run("-u", server.url, "-m", "gpt-4o", case, "-n", 2)
+    assert r.outcomes == {"ok": 2}
+
+
+def test_aimock_embeddings(stoke, aimock, scenario):
+    case = scenario(asking("{ endpoint = 'embeddings', prompt = 'x' }"))
+    server = aimock([{"match": {}, "response": {"embedding": [0.5, 0.25]}}])
+    r = stoke.run("-u", server.url, "-m", "gpt-4o", case, "-n", 2)
+    assert r.outcomes == {"ok": 2}
