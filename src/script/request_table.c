@@ -176,6 +176,26 @@ static void check_strange(struct reader *r)
   lua_settop(L, table);
 }
 
+/* A stoke.json.list of messages as the table that it stands for; the request
+ * is on top. */
+static void open_list(struct reader *r)
+{
+  lua_State *L = r->L;
+  struct buf *array = &r->vm->scratch;
+  struct str items;
+  size_t n;
+  lua_getfield(L, -1, "messages");
+  if (json_list_items(L, -1, &items, &n)) {
+    buf_reset(array);
+    buf_addc(array, '[');
+    buf_addstr(array, items);
+    buf_addc(array, ']');
+    json_push(L, buf_str(array), false, NULL);
+    lua_setfield(L, -3, "messages");
+  }
+  lua_pop(L, 1);
+}
+
 /* Push the request as the backend sees it: the script's table, with what the
  * command line has to say. */
 static void push_request(struct reader *r)
@@ -199,6 +219,8 @@ static void push_request(struct reader *r)
     lua_pushnumber(L, (lua_Number)r->vm->max_tokens);
     lua_setfield(L, -2, "max_tokens");
   }
+  if (has(r, MESSAGES))
+    open_list(r);
 }
 
 /* The call may take any time, so the watchdog must be able to end it. */

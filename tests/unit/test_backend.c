@@ -91,6 +91,12 @@ static const struct {
      "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],"
      "\"reasoning_effort\":\"low\",\"stream\":true,\"stream_options\":"
      "{\"include_usage\":true}}"},
+    {"{ endpoint = 'anthropic', messages = stoke.json.list { { role = "
+     "'system', content = 's' }, { role = 'user', content = 'hi' } } }",
+     "/v1/messages",
+     "{\"max_tokens\":1024,\"messages\":[{\"content\":\"hi\","
+     "\"role\":\"user\"}],\"model\":\"m\",\"stream\":true,"
+     "\"system\":\"s\"}"},
     /* A path is known by its end; a ready body goes as it is. */
     {"{ endpoint = '/proxy/messages', prompt = 'hi', max_tokens = 1 }",
      "/proxy/messages",
