@@ -283,6 +283,10 @@ function control:sleep(time) end
 ---@param value any
 function control:report(name, value) end
 
+---A line under the result table.
+---@param text string
+function control:say(text) end
+
 ---End the run, after the drain.
 ---@param reason? string
 function control:stop(reason) end

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cmd_run.h"
@@ -18,6 +20,8 @@
 /* Everything that one invocation owns. */
 struct job {
   struct run_options options;
+  const struct options_spec *spec; /* run's or find's */
+  struct buf driver_options;
   struct scenario *scenario;
   struct run_result result;
   struct request sample; /* a request as the scenario makes them */
@@ -30,9 +34,37 @@ enum { GO_ON = -1, DONE = 0, FAILED = 1, MISUSED = 2 };
 
 /* ---- what is asked ---- */
 
-static struct scenario *open_scenario(const struct run_options *o,
-                                      struct err *e)
+/* What lua/stoke/search.lua is told. */
+static void write_search(const struct run_options *o, struct buf *out)
 {
+  struct json_writer w = {.out = out};
+  json_begin_object(&w);
+  json_key(&w, "of");
+  json_string(&w, o->find_of ? STR("max_concurrency") : STR("request_rate"));
+  json_key(&w, "slos");
+  json_begin_array(&w);
+  for (size_t i = 0; i < o->slos.n; i++)
+    json_string(&w, str_of(o->slos.items[i]));
+  json_end_array(&w);
+  json_key(&w, "from");
+  json_number(&w, o->find_from);
+  json_key(&w, "most");
+  json_number(&w, o->find_most);
+  json_key(&w, "factor");
+  json_number(&w, o->find_factor);
+  json_key(&w, "precision");
+  json_number(&w, o->find_precision);
+  json_key(&w, "window");
+  json_number(&w, ns_to_sec(o->find_window_ns));
+  json_key(&w, "time_limit");
+  json_number(&w, ns_to_sec(o->find_limit_ns));
+  json_end_object(&w);
+}
+
+static struct scenario *open_scenario(struct job *j)
+{
+  const struct run_options *o = &j->options;
+  struct err *e = &j->e;
   const struct options *p = &o->options;
   struct scenario_options so = {
       .name = p->args.n ? p->args.items[0] : NULL,
@@ -44,6 +76,11 @@ static struct scenario *open_scenario(const struct run_options *o,
       .memory = o->config.lua_memory,
       .unsafe = o->unsafe,
   };
+  if (j->spec == &find_options_spec) {
+    write_search(o, &j->driver_options);
+    so.driver = "stoke.search";
+    so.driver_options = buf_cstr(&j->driver_options);
+  }
   if (so.name && strstr(so.name, "://")) {
     struct buf shown = {0};
     mask_url(&shown, str_of(so.name));
@@ -108,9 +145,9 @@ static int understand(struct job *j, int argc, char *const argv[])
 {
   struct run_options *o = &j->options;
   struct buf help = {0};
-  switch (run_options_read(o, argc, argv, &j->e)) {
+  switch (run_options_read(o, j->spec, argc, argv, &j->e)) {
   case OPTIONS_HELP:
-    options_help(&run_options_spec, o->options.help_word, &help);
+    options_help(j->spec, o->options.help_word, &help);
     fputs(buf_cstr(&help), stdout);
     buf_free(&help);
     return DONE;
@@ -120,7 +157,7 @@ static int understand(struct job *j, int argc, char *const argv[])
     break;
   case OPTIONS_ERROR: break;
   }
-  j->scenario = open_scenario(o, &j->e);
+  j->scenario = open_scenario(j);
   if (j->scenario)
     check_endpoint(o->config.endpoint, &j->scenario->backends, &j->e);
   run_options_settle(o, j->scenario ? j->scenario->load : NULL,
@@ -129,10 +166,10 @@ static int understand(struct job *j, int argc, char *const argv[])
   run_thresholds_read(o, j->scenario, &j->e);
   check_limits(j);
   if (j->e.count) {
-    options_complain(&run_options_spec, &j->e);
+    options_complain(j->spec, &j->e);
     return MISUSED;
   }
-  j->command = mask_command(&run_options_spec, argc, argv, &o->secrets);
+  j->command = mask_command(j->spec, argc, argv, &o->secrets);
   show_notices(o);
   return GO_ON;
 }
@@ -244,13 +281,15 @@ static void free_job(struct job *j)
   if (j->scenario)
     scenario_free(j->scenario);
   mem_free(j->command);
+  buf_free(&j->driver_options);
   run_options_free(&j->options);
   err_free(&j->e);
 }
 
-int cmd_run(int argc, char *const argv[])
+static int run_command(const struct options_spec *spec, int argc,
+                       char *const argv[])
 {
-  struct job j = {.files_allowed = limits_raise_files()};
+  struct job j = {.spec = spec, .files_allowed = limits_raise_files()};
   int status = understand(&j, argc, argv);
   if (status == GO_ON)
     status = try_first(&j);
@@ -260,4 +299,14 @@ int cmd_run(int argc, char *const argv[])
   }
   free_job(&j);
   return status;
+}
+
+int cmd_run(int argc, char *const argv[])
+{
+  return run_command(&run_options_spec, argc, argv);
+}
+
+int cmd_find(int argc, char *const argv[])
+{
+  return run_command(&find_options_spec, argc, argv);
 }

@@ -17,6 +17,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", cmd_run, "put load on a server and measure it"},
+    {"find", cmd_find, "find the load at which a server saturates"},
     {"mock", cmd_mock, "be a server to try things on, with known answers"},
     {"tokenize", cmd_tokenize, "show how a model's tokenizer cuts a text"},
 };

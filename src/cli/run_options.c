@@ -159,7 +159,8 @@ static void name_requests(struct run_options *r)
   r->config.request_id_prefix = buf_take(&prefix);
 }
 
-enum options_result run_options_read(struct run_options *r, int argc,
+enum options_result run_options_read(struct run_options *r,
+                                     const struct options_spec *spec, int argc,
                                      char *const argv[], struct err *e)
 {
   unsigned before = e->count;
@@ -175,8 +176,14 @@ enum options_result run_options_read(struct run_options *r, int argc,
                  .lua_memory = 512u << 20,
                  .max_script_errors = 10},
       .preflight = true,
+      .find_from = 1,
+      .find_most = 100000,
+      .find_factor = 2,
+      .find_precision = 0.02,
+      .find_window_ns = 2 * NS_PER_SEC,
+      .find_limit_ns = 600 * NS_PER_SEC,
   };
-  options_init(&r->options, &run_options_spec, r);
+  options_init(&r->options, spec, r);
   result = options_parse(&r->options, argc, argv, e);
   if (result == OPTIONS_HELP || r->version)
     return result == OPTIONS_HELP ? result : OPTIONS_OK;

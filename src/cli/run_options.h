@@ -26,6 +26,12 @@ struct run_options {
   char *output, *requests_out; /* NULL: none; "-": stdout */
   bool force, quiet, preflight, unsafe, version;
 
+  /* Of `stoke find`. */
+  struct option_list slos;
+  int find_of; /* 0: request rate, 1: concurrency */
+  double find_from, find_most, find_factor, find_precision;
+  uint64_t find_window_ns, find_limit_ns;
+
   /* From the above. */
   unsigned blocks; /* see report/blocks.h */
   double percentiles[USER_PERCENTILES_MAX];
@@ -33,12 +39,14 @@ struct run_options {
   struct option_list secrets; /* keys, as they could appear in some text */
 };
 
-extern const struct options_spec run_options_spec;
+/* `stoke run`, and `stoke find`, which takes the same and more. */
+extern const struct options_spec run_options_spec, find_options_spec;
 
-/* Read argv (behind "run"), the environment, and check what can be checked
+/* Read argv (behind the command), the environment, and check what can be checked
  * without the scenario. Everything wrong is in *e. OPTIONS_HELP also when
  * there are mistakes. Free in any case. */
-enum options_result run_options_read(struct run_options *r, int argc,
+enum options_result run_options_read(struct run_options *r,
+                                     const struct options_spec *spec, int argc,
                                      char *const argv[], struct err *e);
 /* What of the load only the scenario's functions say. */
 enum load_nature {

@@ -174,7 +174,33 @@ static const struct option rows[] = {
      .help = "show the table alone: no progress, no notices"},
     {"version", NULL, OPTION_BOOLEAN, AT(version),
      .help = "print the versions of all parts"},
+
+/* From here on of `stoke find` alone. */
+#define FIND_ROWS 8
+    {"slo", "EXPR", OPTION_LIST, AT(slos), "Search",
+     .help = "what must hold, as in --threshold: \"ttft.p99 < 500ms\"; may be "
+             "repeated; without one: the server keeps up"},
+    {"of", "WHAT", OPTION_CHOICE, AT(find_of),
+     .help = "what to raise: rate (requests a second) or concurrency",
+     .shown_default = "rate", .choices = "rate concurrency"},
+    {"from", "X", OPTION_NUMBER, AT(find_from), .help = "where to begin",
+     .shown_default = "1", .positive = true},
+    {"most", "X", OPTION_NUMBER, AT(find_most), .help = "where to end",
+     .shown_default = "100000", .positive = true},
+    {"factor", "X", OPTION_NUMBER, AT(find_factor),
+     .help = "growth from point to point until one does not hold",
+     .shown_default = "2", .min = 1.05},
+    {"precision", "X", OPTION_NUMBER, AT(find_precision),
+     .help = "end when the knee is known to this share of it",
+     .shown_default = "0.02", .positive = true, .max = 0.5},
+    {"window", "TIME", OPTION_DURATION, AT(find_window_ns),
+     .help = "length of one look at the server; a point takes several",
+     .shown_default = "2s", .min = 0.1},
+    {"time-limit", "TIME", OPTION_DURATION, AT(find_limit_ns),
+     .help = "end the search after this time, with what is known by then",
+     .shown_default = "10m", .positive = true},
 };
+#define N_ROWS (sizeof rows / sizeof rows[0])
 
 const struct options_spec run_options_spec = {
     .program = "stoke run",
@@ -197,6 +223,29 @@ const struct options_spec run_options_spec = {
         "before any request; 99 a threshold is broken; 130 interrupted, with "
         "results. Of several, 130 goes before 1, and 1 before 99.",
     .rows = rows,
-    .n = sizeof rows / sizeof rows[0],
+    .n = N_ROWS - FIND_ROWS,
+    .max_args = 1,
+};
+
+const struct options_spec find_options_spec = {
+    .program = "stoke find",
+    .usage = "[SCENARIO] [options] [-- arguments of the scenario]",
+    .intro = "Find the highest request rate (or concurrency) at which the SLOs "
+             "hold: the load grows until they break, then the knee is "
+             "bisected. Each point is measured after it has settled, and as "
+             "often as its verdict needs; a point that saturates the server "
+             "is cut short. Options of `stoke run` say what is sent and where "
+             "to.",
+    .examples =
+        "stoke find -u http://127.0.0.1:8000 --slo 'ttft.p99 < 500ms'\t"
+        "the highest rate at which 99 % see a token within half a second\n"
+        "stoke find haiku --of concurrency --from 8 --slo 'tpot.mean < 30ms'\t"
+        "how many users at a time still read fluently\n"
+        "stoke mock --port 8000 --slots 8 --step 10ms\t"
+        "a server with a known saturation point to try this on\n",
+    .footer = "Exit status: as of `stoke run`; 1 also when not even the first "
+              "point holds.",
+    .rows = rows,
+    .n = N_ROWS,
     .max_args = 1,
 };

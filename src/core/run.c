@@ -159,6 +159,7 @@ static void control_over(struct run *r, bool failed)
   const char *why = control_stop_reason(r->control);
   struct str reports = control_reports(r->control);
   buf_addstr(&r->out->reports, reports);
+  buf_addstr(&r->out->said, control_said(r->control));
   r->out->control_failed = failed;
   if (failed)
     stop_sending(r, STOP_SCRIPT, vm_error(r->out->vm), BRIEF_NS);
@@ -680,6 +681,7 @@ void run_result_free(struct run_result *r)
   }
   mem_free(r->stages);
   buf_free(&r->reports);
+  buf_free(&r->said);
   client_deinit(&r->client);
   mem_free(r->preconnect_error);
   buf_free(&r->data);

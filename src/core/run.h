@@ -85,6 +85,7 @@ struct run_result {
   struct run_stage *stages;
   size_t n_stages;
   struct buf reports;            /* run:report's: a JSON object, or empty */
+  struct buf said;               /* run:say's lines, for people */
   const struct backend *backend; /* of a request that was sent, else of those
                                   * that name none; NULL: plain HTTP */
   struct client client;          /* merged over workers */

@@ -16,6 +16,7 @@
  *                          -> figures (bind_measure.c)  yields [-0, +1, v]
  * run:sleep(seconds)                                    yields [-0, +0, v]
  * run:report(name, value)  into the results' custom section   [-0, +0, v]
+ * run:say(text)            a line under the result table       [-0, +0, v]
  * run:stop(reason)         end the run after the drain        [-0, +0, v]
  * run.params, .data, .args, .rng, .seed, .now as in setup(run) */
 
@@ -176,6 +177,18 @@ static int report_l(lua_State *L)
   return 0;
 }
 
+static int say_l(lua_State *L)
+{
+  struct control *c = check_control(L);
+  struct str text;
+  text.p = luaL_checklstring(L, 2, &text.len);
+  vm_guard(vm_of(L));
+  buf_addstr(&c->said, text);
+  buf_addc(&c->said, '\n');
+  vm_unguard(vm_of(L));
+  return 0;
+}
+
 static int stop_l(lua_State *L)
 {
   struct control *c = check_control(L);
@@ -204,7 +217,8 @@ void bind_run(lua_State *L)
 {
   static const luaL_Reg methods[] = {
       {"set", set_l},       {"measure", measure_l}, {"sleep", sleep_l},
-      {"report", report_l}, {"stop", stop_l},       {NULL, NULL},
+      {"report", report_l}, {"say", say_l},         {"stop", stop_l},
+      {NULL, NULL},
   };
   luaL_newmetatable(L, CONTROL_MT);
   lua_newtable(L);

@@ -40,6 +40,7 @@ void control_free(struct control *c)
   if (!vm_dead(c->vm))
     luaL_unref(c->vm->L, LUA_REGISTRYINDEX, c->co_ref);
   buf_free(&c->reports);
+  buf_free(&c->said);
   buf_free(&c->stop);
   buf_free(&c->label);
   mem_free(c);
@@ -97,4 +98,9 @@ const char *control_stop_reason(const struct control *c)
 struct str control_reports(const struct control *c)
 {
   return buf_str(&c->reports);
+}
+
+struct str control_said(const struct control *c)
+{
+  return buf_str(&c->said);
 }

@@ -49,5 +49,7 @@ const struct control_want *control_wanted(const struct control *c);
 const char *control_stop_reason(const struct control *c);
 /* What run:report collected: a JSON object, or nothing. */
 struct str control_reports(const struct control *c);
+/* What run:say wants under the result table. */
+struct str control_said(const struct control *c);
 
 #endif

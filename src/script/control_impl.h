@@ -21,6 +21,7 @@ struct control {
   struct control_want want;
   struct buf label;   /* of the measurement under way */
   struct buf reports; /* a JSON object, or empty */
+  struct buf said;    /* run:say's lines */
   struct buf stop;
 };
 

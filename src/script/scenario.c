@@ -148,6 +148,21 @@ static void read_script(struct scenario *s, struct err *e)
   vm_free(vm);
 }
 
+static void take_driver(struct scenario *s, const struct scenario_options *o,
+                        struct err *e)
+{
+  if (!o->driver)
+    return;
+  if (scenario_has(s, HOOK_CONTROL))
+    err_add(e,
+            "%s: it has a control function of its own, so nothing else can "
+            "drive its load: use `stoke run`",
+            s->path);
+  s->hooks |= 1u << HOOK_CONTROL;
+  s->driver = mem_strdup(o->driver);
+  s->driver_options = mem_strdup(o->driver_options);
+}
+
 struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
 {
   struct scenario *s = mem_new(struct scenario);
@@ -162,6 +177,7 @@ struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
     s->args[i] = mem_strdup(o->args[i]);
   if (locate(o->name ? o->name : "chat", s, e) == 0) {
     read_script(s, e);
+    take_driver(s, o, e);
     if (s->files)
       params_set(&s->params, o->params, o->n_params, s->folder, s->path, e);
   }
@@ -200,5 +216,7 @@ void scenario_free(struct scenario *s)
   mem_free(s->folder);
   mem_free(s->shown_folder);
   mem_free(s->source);
+  mem_free(s->driver);
+  mem_free(s->driver_options);
   mem_free(s);
 }

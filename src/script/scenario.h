@@ -47,6 +47,9 @@ struct scenario_options {
   uint64_t seed;
   size_t memory; /* what a VM may keep alive; 0: 512 MiB */
   bool unsafe;   /* --unsafe: the full libraries */
+  /* A module of our own that drives the load in place of control(run):
+   * require(driver)(options) returns that function. NULL: none. */
+  const char *driver, *driver_options; /* options: a JSON object */
 };
 
 /* One Lua file that belongs to the scenario; the entry is the first. */
@@ -87,6 +90,7 @@ struct scenario {
   bool unsafe;
   /* The data files that its VMs opened; has a lock of its own. */
   struct data_store *data;
+  char *driver, *driver_options; /* NULL: none */
 };
 
 /* Look for o->name as a path (a file, or a folder with init.lua), then in

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "script/bind_json.h"
 #include "script/bindings.h"
 #include "script/files.h"
 #include "script/modules.h"
@@ -155,15 +156,34 @@ static void note_place(struct vm *vm, enum hook h)
            ar.linedefined);
 }
 
-static void keep_hook(struct vm *vm, enum hook h, const char *table)
+/* What drives the load in place of the scenario. */
+static void push_driver(lua_State *L, const struct scenario *s)
 {
-  lua_State *L = vm->L;
+  lua_getglobal(L, "require");
+  lua_pushstring(L, s->driver);
+  lua_call(L, 1, 1);
+  json_push(L, str_of(s->driver_options), false, NULL);
+  lua_call(L, 1, 1);
+}
+
+static void push_function(lua_State *L, const struct scenario *s, enum hook h,
+                          const char *table)
+{
+  if (h == HOOK_CONTROL && s->driver) {
+    push_driver(L, s);
+    return;
+  }
   vm_push_ref(L, REF_SCENARIO);
   if (*table)
     lua_getfield(L, -1, table);
   lua_getfield(L, -1, hook_name(h));
+}
+
+static void keep_hook(struct vm *vm, enum hook h, const char *table)
+{
+  push_function(vm->L, vm->scenario, h, table);
   note_place(vm, h);
-  vm->hooks[h] = luaL_ref(L, LUA_REGISTRYINDEX);
+  vm->hooks[h] = luaL_ref(vm->L, LUA_REGISTRYINDEX);
 }
 
 static void keep_hooks(struct vm *vm)

@@ -146,7 +146,7 @@ class Stoke:
         self.running.append(p)
         return p
 
-    def start(self, *args, env=None, prefix=(), **keywords):
+    def start(self, *args, verb="run", env=None, prefix=(), **keywords):
         """`stoke run ARGS` with both result files, not waited for."""
         self.count += 1
         output = self.directory / f"results-{self.count}.json"
@@ -155,7 +155,7 @@ class Stoke:
         args = [*map(str, args)]
         at = args.index("--") if "--" in args else len(args)
         args[at:at] = files
-        p = Process([*prefix, BINARY, "run", *args], env=env, output=output,
+        p = Process([*prefix, BINARY, verb, *args], env=env, output=output,
                     requests_out=requests_out, cwd=self.directory, **keywords)
         self.running.append(p)
         return p

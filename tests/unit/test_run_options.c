@@ -30,7 +30,7 @@ static void parse(struct parsed *p, char *const argv[], const char *load)
   while (argc < MOST && argv[argc])
     argc++;
   *p = (struct parsed){.result = OPTIONS_OK};
-  p->result = run_options_read(&p->o, argc, argv, &p->e);
+  p->result = run_options_read(&p->o, &run_options_spec, argc, argv, &p->e);
   if (p->result != OPTIONS_HELP)
     run_options_settle(&p->o, v, 0, "s.lua", &p->e);
   json_free(v);
