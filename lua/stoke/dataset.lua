@@ -106,7 +106,9 @@ local function trace(row, text, seconds, input_len, output_len)
   row.input_len, row.output_len = input_len, output_len
   return common(row)
 end
-shapes.mooncake, shapes.azure, shapes.burstgpt = trace, trace, trace
+for _, name in ipairs { "mooncake", "azure", "burstgpt", "requests-out" } do
+  shapes[name] = trace
+end
 
 return function(format, row, ...)
   if type(row) ~= "table" then row = { prompt = row } end

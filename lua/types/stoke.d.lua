@@ -82,7 +82,7 @@
 ---@field steps? integer how many, of `step`
 ---@field stages? stoke.Stage[] one after the other
 ---@field rate? fun(t: number): number any curve: requests a second at `t` seconds
----@field arrivals? fun(i: integer, rng: stoke.Rng): number any gaps, in seconds
+---@field arrivals? fun(i: integer, rng: stoke.Rng): number? any gaps, in seconds; nil ends the run. Asked on the main thread, after `setup`, before the load
 
 ---One of `load.stages`.
 ---@class stoke.Stage
@@ -722,7 +722,7 @@ stoke.data = {}
 function stoke.data.open(path, options) end
 
 ---@class stoke.DataOptions
----@field format? "lines"|"jsonl"|"json"|"csv"|"sharegpt"|"mooncake"|"azure"|"burstgpt"|"openai-batch" guessed from name and content when it is not given, and said
+---@field format? "lines"|"jsonl"|"json"|"csv"|"sharegpt"|"mooncake"|"azure"|"burstgpt"|"requests-out"|"openai-batch" guessed from name and content when it is not given, and said
 ---@field when_exhausted? "stop"|"cycle"|"random" what `next` does after the last row: give nil (the default), begin again, draw
 ---@field shuffle? boolean another order, of the run's seed
 ---@field skip_bad_rows? boolean leave bad rows out and count them, instead of refusing the file
@@ -752,7 +752,7 @@ function data:next(n) end
 ---@return stoke.Row?
 function data:at(i) end
 
----Row `i` as it stands in the file.
+---Row `i` as it stands in the file (of a trace: by time).
 ---@param i integer
 ---@return stoke.Row
 function data:row(i) end

@@ -1,4 +1,5 @@
-/* scan.h -- the two byte searches that every stream byte goes through.
+/* scan.h -- the byte searches that every byte of a stream or a data file goes
+ * through.
  * 16 bytes at a step with SSE2, byte by byte elsewhere; both forms are always
  * compiled where they can be, so that a test can hold them against each
  * other. Nothing outside [p, end) is ever read. Header only: the callers'
@@ -36,6 +37,16 @@ static inline const char *scan_plain_bytes(const char *p, const char *end)
   while (p < end && !scan_ends_plain(*p))
     p++;
   return p;
+}
+
+/* The first place in [p, end) where `a` stands before `b`, or end. */
+static inline const char *scan_pair_bytes(const char *p, const char *end,
+                                          char a, char b)
+{
+  for (; end - p >= 2; p++)
+    if (p[0] == a && p[1] == b)
+      return p;
+  return end;
 }
 
 #if defined(__SSE2__)
@@ -86,6 +97,20 @@ static inline const char *scan_plain_step(const char *p, const char *end)
     return mask ? end - 16 + __builtin_ctz(mask) : end;                        \
   }
 
+static inline const char *scan_pair(const char *p, const char *end, char a,
+                                    char b)
+{
+  __m128i first = _mm_set1_epi8(a), second = _mm_set1_epi8(b);
+  for (; end - p >= 17; p += 16) {
+    __m128i hit = _mm_and_si128(_mm_cmpeq_epi8(scan_load(p), first),
+                                _mm_cmpeq_epi8(scan_load(p + 1), second));
+    unsigned mask = (unsigned)_mm_movemask_epi8(hit);
+    if (mask)
+      return p + __builtin_ctz(mask);
+  }
+  return scan_pair_bytes(p, end, a, b);
+}
+
 SCAN_SSE2(scan_line_sse2, scan_line_mask, scan_line_bytes)
 SCAN_SSE2(scan_plain_sse2, scan_plain_mask, scan_plain_bytes)
 
@@ -98,6 +123,7 @@ SCAN_SSE2(scan_plain_sse2, scan_plain_mask, scan_plain_bytes)
 #define scan_line  scan_line_bytes
 /* The first quote, backslash or control character in [p, end), or end. */
 #define scan_plain scan_plain_bytes
+#define scan_pair  scan_pair_bytes
 
 static inline const char *scan_plain_step(const char *p, const char *end)
 {

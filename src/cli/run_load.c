@@ -323,7 +323,8 @@ static void fill_defaults(struct settling *s)
   if (!says_when && !is_given(s->o, "request-rate") &&
       !is_given(s->o, "max-concurrency"))
     l->max_concurrency = 1;
-  if (!bounded(l) && !s->o->config.max_requests)
+  /* load.arrivals may end by itself; the timetable has a ceiling. */
+  if (!bounded(l) && !s->o->config.max_requests && !(s->nature & LOAD_ARRIVALS))
     l->duration_ns = 10 * NS_PER_SEC;
 }
 

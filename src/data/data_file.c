@@ -179,8 +179,7 @@ static int json_moment(const struct data_file *f, struct str row,
 {
   struct shape s = f->shape; /* what was seen is ours, the places are shared */
   const char *end = shape_read(&s, row.p, row.p + row.len);
-  *out = (struct data_moment){s.seen.time.value / 1e3,
-                              (uint64_t)s.seen.input.value,
+  *out = (struct data_moment){shape_seconds(&s), (uint64_t)s.seen.input.value,
                               (uint64_t)s.seen.output.value};
   return end ? 0 : -1;
 }

@@ -21,8 +21,10 @@ struct indexer {
   const struct data_options *o;
   struct err *e;
   struct window w;
-  uint64_t bad;               /* rows that are errors */
-  double last_time;           /* of the trace row before */
+  uint64_t bad;  /* rows that are errors */
+  double *times; /* of a trace's rows */
+  uint64_t times_cap;
+  bool unsorted;              /* they are */
   struct buf field;           /* a CSV field */
   struct buf first;           /* the first row that was skipped, in words */
   uint64_t line, line_offset; /* the last line that was counted */
@@ -85,19 +87,18 @@ static void keep_row(struct indexer *x, uint64_t offset, size_t len)
   row_index_add(&x->f->rows, offset, len);
 }
 
-/* Times of a trace count from its first row and never go back. */
-static bool keep_time(struct indexer *x, double seconds, char why[160])
+/* A trace's rows come in the order of their times. */
+static void keep_timed_row(struct indexer *x, uint64_t offset, size_t len,
+                           double seconds)
 {
-  if (!x->f->rows.n)
-    x->f->t0 = seconds;
-  else if (seconds < x->last_time) {
-    snprintf(why, 160,
-             "its time is before that of the row in front of it: sort the "
-             "file by time");
-    return false;
+  uint64_t n = x->f->rows.n;
+  if (n == x->times_cap) {
+    x->times_cap = n ? 2 * n : 1024;
+    x->times = mem_resize(x->times, x->times_cap, sizeof *x->times);
   }
-  x->last_time = seconds;
-  return true;
+  x->unsorted |= n && seconds < x->times[n - 1];
+  x->times[n] = seconds;
+  keep_row(x, offset, len);
 }
 
 static void guess_format(struct data_file *f)
@@ -130,9 +131,6 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
   enum shape_verdict v;
   guess_format(f);
   v = shape_check(&f->shape, f->info.format, why);
-  if (v == SHAPE_OK && f->info.format == DATA_MOONCAKE &&
-      !keep_time(x, f->shape.seen.time.value / 1e3, why))
-    v = SHAPE_BAD;
   if (v == SHAPE_BAD) {
     bad_row(x, offset, why);
   } else if (v == SHAPE_LEFT_OUT) {
@@ -141,7 +139,10 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
     f->info.flaws += flaws_bytes(row) + flaws_escapes(row);
     if (!f->rows.n)
       learn(f);
-    keep_row(x, offset, row.len);
+    if (data_format_is_trace(f->info.format))
+      keep_timed_row(x, offset, row.len, shape_seconds(&f->shape));
+    else
+      keep_row(x, offset, row.len);
   }
 }
 
@@ -424,21 +425,24 @@ static void check_record(struct indexer *x, struct str record, uint64_t offset)
   struct data_moment m = {0};
   char why[160];
   bool good = count_fields(x, record, why);
-  if (good && data_format_is_trace(f->info.format)) {
+  bool timed = data_format_is_trace(f->info.format);
+  if (good && timed) {
     good = data_csv_moment(f, record, &m, why) == 0;
     /* Requests that failed are logged with no tokens at all. */
     if (good && m.input_len == 0) {
       f->info.left_out++;
       return;
     }
-    good = good && keep_time(x, m.seconds, why);
   }
   if (!good) {
     bad_row(x, offset, why);
     return;
   }
   f->info.flaws += flaws_bytes(record);
-  keep_row(x, offset, record.len);
+  if (timed)
+    keep_timed_row(x, offset, record.len, m.seconds);
+  else
+    keep_row(x, offset, record.len);
 }
 
 static int index_csv(struct indexer *x)
@@ -554,6 +558,10 @@ static int verdict(struct indexer *x)
                    "skip_bad_rows = true",
                    f->shown);
   f->info.rows = f->rows.n;
+  if (x->unsorted)
+    row_index_sort(&f->rows, x->times);
+  if (x->times)
+    f->t0 = x->times[0];
   row_index_trim(&f->rows);
   return f->rows.n ? 0 : none_left(x);
 }
@@ -573,6 +581,7 @@ int data_index(struct data_file *f, const struct data_options *o, struct err *e)
     rc = verdict(&x);
   posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
   window_free(&x.w);
+  mem_free(x.times);
   buf_free(&x.field);
   buf_free(&x.first);
   return rc;

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "base/scan.h"
+
 static bool continues(unsigned char c)
 {
   return (c & 0xc0) == 0x80;
@@ -106,7 +108,13 @@ static const char *next_lone(const char **p, const char *end)
 
 static bool may_have_escapes(const char *p, size_t len)
 {
-  return memmem(p, len, "\\ud", 3) || memmem(p, len, "\\uD", 3);
+  const char *end = p + len;
+  while ((p = scan_pair(p, end, '\\', 'u')) < end) {
+    if (end - p > 2 && (p[2] == 'd' || p[2] == 'D'))
+      return true;
+    p += 2;
+  }
+  return false;
 }
 
 uint64_t flaws_escapes(struct str json)

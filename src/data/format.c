@@ -30,7 +30,8 @@ const char *data_format_names(void)
 
 bool data_format_is_trace(enum data_format f)
 {
-  return f == DATA_MOONCAKE || f == DATA_AZURE || f == DATA_BURSTGPT;
+  return f == DATA_MOONCAKE || f == DATA_AZURE || f == DATA_BURSTGPT ||
+         f == DATA_RUN;
 }
 
 static bool named(struct str path, struct str extension)
@@ -67,6 +68,7 @@ enum data_container data_container(enum data_format *f, struct str path,
   case DATA_BURSTGPT: return CONTAINER_CSV;
   case DATA_SHAREGPT:
   case DATA_MOONCAKE:
+  case DATA_RUN:
   case DATA_BATCH: return json_container(head);
   case DATA_GUESS: break;
   }

@@ -18,6 +18,7 @@
   X(MOONCAKE, "mooncake")                                                      \
   X(AZURE, "azure")                                                            \
   X(BURSTGPT, "burstgpt")                                                      \
+  X(RUN, "requests-out")                                                       \
   X(BATCH, "openai-batch")
 
 enum data_format {

@@ -1,6 +1,7 @@
 #include "data/row_index.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 
@@ -46,6 +47,35 @@ uint64_t row_index_length(const struct row_index *x, uint64_t i)
       hi = mid;
   }
   return x->longer[lo].len;
+}
+
+struct keyed {
+  double key;
+  uint64_t offset, len;
+};
+
+static int by_key(const void *a, const void *b)
+{
+  const struct keyed *x = a, *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+void row_index_sort(struct row_index *x, double *keys)
+{
+  uint64_t n = x->n;
+  struct keyed *rows = mem_zalloc(n, sizeof *rows);
+  for (uint64_t i = 0; i < n; i++)
+    rows[i] =
+        (struct keyed){keys[i], row_index_offset(x, i), row_index_length(x, i)};
+  qsort(rows, n, sizeof *rows, by_key);
+  x->n = x->n_longer = 0;
+  for (uint64_t i = 0; i < n; i++) {
+    row_index_add(x, rows[i].offset, rows[i].len);
+    keys[i] = rows[i].key;
+  }
+  mem_free(rows);
 }
 
 void row_index_trim(struct row_index *x)

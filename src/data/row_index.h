@@ -26,6 +26,9 @@ void row_index_add(struct row_index *x, uint64_t offset, uint64_t len);
 /* Row `i` < n. */
 uint64_t row_index_offset(const struct row_index *x, uint64_t i);
 uint64_t row_index_length(const struct row_index *x, uint64_t i);
+/* Order the rows by `keys` (n of them, one a row; reordered with the rows);
+ * those with equal keys stay in the order of the file. */
+void row_index_sort(struct row_index *x, double *keys);
 /* Give back what was reserved for more. */
 void row_index_trim(struct row_index *x);
 void row_index_free(struct row_index *x);

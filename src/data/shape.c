@@ -25,7 +25,8 @@ enum {
   URL = 1 << 14,
   ROOT = 1 << 15,
   REQUIRED = 1 << 16, /* and the seven bits above */
-  SAID = 1 << 24,     /* an element of `conversations` */
+  DUE = 1 << 25,
+  SAID = 1 << 24, /* an element of `conversations` */
 };
 
 static const struct {
@@ -49,6 +50,9 @@ static const struct {
     {"timestamp", TIME},
     {"input_length", INPUT},
     {"output_length", OUTPUT},
+    {"due_s", DUE},
+    {"prompt_tokens", INPUT},
+    {"tokens", OUTPUT},
     {"hash_ids", HASHES},
     {"hash_ids[]", HASH},
     {"body", BODY},
@@ -198,6 +202,8 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
   }
   if (tags & TIME)
     read_number(&seen->time, v);
+  if (tags & DUE)
+    read_number(&seen->due, v);
   if (tags & INPUT)
     read_number(&seen->input, v);
   if (tags & OUTPUT)
@@ -239,6 +245,8 @@ enum data_format shape_guess(const struct shape *s)
     return DATA_BATCH;
   if (tags & TIME && tags & INPUT)
     return DATA_MOONCAKE;
+  if (s->seen.due.there && s->seen.input.there && s->seen.output.there)
+    return DATA_RUN;
   return DATA_GUESS;
 }
 
@@ -289,6 +297,22 @@ static enum shape_verdict check_trace(const struct shape *s, char why[160])
   return SHAPE_BAD;
 }
 
+/* Lines of an earlier run. What got no answer has no lengths. */
+static enum shape_verdict check_run(const struct shape *s, char why[160])
+{
+  const struct shape_seen *seen = &s->seen;
+  if (!seen->due.there)
+    return bad(why, "no \"due_s\": not a line of --requests-out");
+  return seen->due.is && whole(&seen->input, 1) && whole(&seen->output, 0)
+             ? SHAPE_OK
+             : SHAPE_LEFT_OUT;
+}
+
+double shape_seconds(const struct shape *s)
+{
+  return s->seen.due.is ? s->seen.due.value : s->seen.time.value / 1e3;
+}
+
 static enum shape_verdict check_plain(const struct shape *s, char why[160])
 {
   const struct shape_seen *seen = &s->seen;
@@ -318,6 +342,7 @@ enum shape_verdict shape_check(const struct shape *s, enum data_format f,
     return tags & CONVERSATIONS ? check_messages(s, "conversations", why)
                                 : bad(why, "no list \"conversations\"");
   case DATA_MOONCAKE: return check_trace(s, why);
+  case DATA_RUN: return check_run(s, why);
   case DATA_BATCH:
     if (!(tags & BODY))
       return bad(why, "no \"body\"");

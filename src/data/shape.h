@@ -20,7 +20,7 @@ struct shape_seen {
   uint32_t tags;
   enum walk_type root;
   bool prompt_is_text;
-  struct shape_number time, input, output;
+  struct shape_number time, due, input, output;
   uint64_t hashes;
   bool odd_hash;       /* one that is no number */
   unsigned messages;   /* of `messages` or `conversations` */
@@ -58,6 +58,8 @@ enum shape_verdict {
 /* Of the row that was read last; BAD with the reason, without place. */
 enum shape_verdict shape_check(const struct shape *s, enum data_format f,
                                char why[160]);
+/* Of a trace's row: its time, in the file's own seconds. */
+double shape_seconds(const struct shape *s);
 /* The text of the row's "body" as it stands; empty when there is none. */
 struct str shape_body(const struct shape *s, struct str row);
 /* After the first good row: members that the others must then have too. */

@@ -231,11 +231,6 @@ static const struct bad {
          "\"output_length\":1,\"hash_ids\":[0,1]}\n"),
      0,
      {"b106.jsonl:2: 10 tokens are 1 blocks of 16, but there are 2 hash_ids"}},
-    {"back.jsonl",
-     STR("{\"timestamp\":9,\"input_length\":1,\"output_length\":1}\n"
-         "{\"timestamp\":8,\"input_length\":1,\"output_length\":1}\n"),
-     0,
-     {"back.jsonl:2: its time is before"}},
     {"zero.jsonl",
      STR("{\"timestamp\":9,\"input_length\":0,\"output_length\":1}\n"),
      DATA_MOONCAKE,
@@ -363,6 +358,33 @@ static void times_of_traces(void **state)
   data_box_close(&b);
 }
 
+/* Lines of --requests-out stand in the order in which requests ended. */
+static void traces_are_sorted_by_time(void **state)
+{
+  struct data_moment m;
+  struct data_box b =
+      data_box("run.jsonl",
+               STR("{\"due_s\":3,\"prompt_tokens\":30,\"tokens\":3}\n"
+                   "{\"due_s\":1,\"prompt_tokens\":10,\"tokens\":1}\n"
+                   "{\"due_s\":2,\"prompt_tokens\":null,\"tokens\":null}\n"
+                   "{\"due_s\":1,\"prompt_tokens\":11,\"tokens\":2}\n"),
+               PLAIN);
+  static const double times[] = {0, 0, 2};
+  static const uint64_t inputs[] = {10, 11, 30};
+  (void)state;
+  assert_string_equal(data_format_name(data_info(b.file).format),
+                      "requests-out");
+  assert_int_equal(data_info(b.file).rows, 3);
+  assert_int_equal(data_info(b.file).left_out, 1);
+  for (int i = 0; i < 3; i++) {
+    data_box_row(&b, (uint64_t)i);
+    assert_int_equal(data_moment(b.file, buf_str(&b.row), &m), 0);
+    assert_true(m.seconds == times[i]);
+    assert_int_equal(m.input_len, inputs[i]);
+  }
+  data_box_close(&b);
+}
+
 static void batch_bodies_stay_as_they_are(void **state)
 {
   struct data_box b = data_box(
@@ -445,6 +467,7 @@ int main(void)
       cmocka_unit_test(at_most_ten_mistakes_are_told),
       cmocka_unit_test(wanted_members),
       cmocka_unit_test(times_of_traces),
+      cmocka_unit_test(traces_are_sorted_by_time),
       cmocka_unit_test(batch_bodies_stay_as_they_are),
       cmocka_unit_test(rows_longer_than_the_window),
       cmocka_unit_test(a_file_that_shrank_is_told),

@@ -361,8 +361,8 @@ static void both_searches_agree(void **state)
   (void)state;
   srand(1);
   for (int round = 0; round < 20000; round++) {
-    char text[80];
-    size_t len = (size_t)rand() % sizeof text;
+    char text[82] = "";
+    size_t len = (size_t)rand() % 80;
     struct str s;
     for (size_t i = 0; i < len; i++) {
       text[i] = (char)(rand() % 256);
@@ -374,6 +374,9 @@ static void both_searches_agree(void **state)
                      scan_plain_bytes(s.p, s.p + len));
     assert_ptr_equal(scan_line_sse2(s.p, s.p + len),
                      scan_line_bytes(s.p, s.p + len));
+    assert_ptr_equal(
+        scan_pair(s.p, s.p + len, text[len / 2], text[len / 2 + 1]),
+        scan_pair_bytes(s.p, s.p + len, text[len / 2], text[len / 2 + 1]));
   }
   pieces_free(&g);
 }

@@ -1,0 +1,35 @@
+-- scenarios/sharegpt.lua: real questions, each as long as people write them
+return {
+  description = "The first question of each recorded conversation, from a file",
+  params = {
+    file = { type = "path", required = true, help = "ShareGPT, or rows with messages or a prompt" },
+    max_tokens = { default = 0, min = 0, type = "integer",
+      help = "tokens an answer, at most; 0: about as many as the recorded one has" },
+    shuffle = { default = false, help = "in an order of the seed's, not the file's" },
+    when_exhausted = { default = "stop", choices = { "stop", "cycle", "random" },
+      help = "after the last row" },
+    skip_bad_rows = { default = false, help = "count bad rows instead of refusing the file" },
+  },
+
+  -- An open data file is handed to all threads as it is: the rows stay outside.
+  setup = function(run)
+    local params = run.params
+    return stoke.data.open(params.file, {
+      shuffle = params.shuffle,
+      when_exhausted = params.when_exhausted,
+      skip_bad_rows = params.skip_bad_rows,
+    })
+  end,
+
+  request = function(ctx)
+    local row = ctx.data:next()
+    if not row then return nil end
+    local first = assert(row.turns and row.turns[1], "the rows of this file have no question")
+    local wanted = ctx.params.max_tokens
+    if wanted == 0 then
+      -- English has about four bytes a token.
+      wanted = row.output_len or first.reference and math.max(1, math.ceil(#first.reference / 4))
+    end
+    return { messages = first.messages, max_tokens = wanted }
+  end,
+}

@@ -1,0 +1,41 @@
+-- scenarios/sharegpt_turns.lua: whole conversations, a turn after the other
+return {
+  description = "Recorded conversations with all their turns, from a file",
+  params = {
+    file = { type = "path", required = true, help = "ShareGPT, or rows with messages" },
+    history = { default = "recorded", choices = { "recorded", "live" },
+      help = "whose answers the next turn sees: the file's (the same prompts in every run), or "
+        .. "the server's" },
+    turns = { default = 0, min = 0, type = "integer", help = "of a conversation, at most; 0: all" },
+    think = { default = "exp(2s)", type = "dist", help = "how long a user thinks before a turn" },
+    max_tokens = { default = 256, min = 1, type = "integer", help = "tokens an answer, at most" },
+    shuffle = { default = false, help = "in an order of the seed's, not the file's" },
+    when_exhausted = { default = "stop", choices = { "stop", "cycle", "random" },
+      help = "after the last conversation" },
+  },
+
+  setup = function(run)
+    return stoke.data.open(run.params.file, {
+      shuffle = run.params.shuffle,
+      when_exhausted = run.params.when_exhausted,
+    })
+  end,
+
+  session = function(s)
+    local params, row = s.params, s.data:next()
+    if not row then return s:stop("every conversation of the file was held") end
+    local turns = assert(row.turns, "the rows of this file are no conversations")
+    local last = params.turns > 0 and math.min(params.turns, #turns) or #turns
+    local history = {}
+    s:plan(last)
+    for i = 1, last do
+      local turn = turns[i]
+      if i > 1 then s:think(params.think:sample(s.rng)) end
+      for _, message in ipairs(turn.messages) do history[#history + 1] = message end
+      local r = s:request { messages = history, max_tokens = params.max_tokens }
+      if not r.ok then return s:fail(r.error) end
+      history[#history + 1] = params.history == "recorded" and turn.answer
+        or { role = "assistant", content = r.text }
+    end
+  end,
+}

@@ -1,0 +1,191 @@
+"""Data files and the scenarios that read them, as a server sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from harness.raw import delta, stream, text, usage
+
+DATASETS = Path(__file__).resolve().parents[1] / "data" / "datasets"
+
+
+@pytest.fixture
+def server(raw_server):
+    return raw_server(lambda r: stream(text("one "), text("two"),
+                                       delta("stop"), usage(3, 2)))
+
+
+def last_words(server):
+    return [q.json["messages"][-1]["content"] for q in server.requests]
+
+
+# ---- who gets which row ----
+
+NEXT = """return {
+  params = { file = { type = "path" } },
+  setup = function(run) return stoke.data.open(run.params.file) end,
+  request = function(ctx)
+    local row = ctx.data:next()
+    return row and { prompt = ctx.id .. ":" .. row.prompt }
+  end,
+}"""
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_each_row_once_on_any_number_of_threads(stoke, server, tmp_path,
+                                                threads):
+    (tmp_path / "next.lua").write_text(NEXT)
+    (tmp_path / "rows.txt").write_text(
+        "".join(f"row {i}\n" for i in range(1, 41)))
+    r = stoke.load(server.url, "next.lua", "-P", "file=rows.txt", "-c", 5,
+                   "-n", 1000, "--threads", threads)
+    assert sorted(last_words(server)) == sorted(
+        f"{i}:row {i}" for i in range(1, 41))
+    assert r.outcomes == {"ok": 40}
+
+
+@pytest.mark.asan
+def test_b165_warmup_takes_other_rows(stoke, server, tmp_path):
+    (tmp_path / "next.lua").write_text(NEXT)
+    (tmp_path / "rows.txt").write_text("a\nb\nc\nd\n")
+    stoke.load(server.url, "next.lua", "-P", "file=rows.txt", "-n", 3,
+               "--warmup", 1)
+    assert last_words(server) == ["1:d", "1:a", "2:b", "3:c"]
+
+
+@pytest.mark.asan
+def test_b100_bad_rows_stop_before_the_first_request(stoke, server, tmp_path):
+    (tmp_path / "next.lua").write_text(NEXT)
+    (tmp_path / "rows.jsonl").write_text(
+        '{"prompt":"a"}\n\n{"text":"b"}\n{"prompt":')
+    r = stoke.load(server.url, "next.lua", "-P", "file=rows.jsonl", "-n", 3,
+                   code=None)
+    assert r.code not in (0, 99)
+    assert 'rows.jsonl:3: no "prompt"' in r.err
+    assert "rows.jsonl:4: bad JSON" in r.err
+    assert not server.requests
+
+
+def test_b101_bodies_are_valid_whatever_the_rows(stoke, server, tmp_path):
+    (tmp_path / "next.lua").write_text(NEXT)
+    (tmp_path / "rows.jsonl").write_bytes(
+        b'{"prompt":"a\\udc97b"}\n{"prompt":"\\ud83d\\ude00"}\n'
+        b'{"prompt":"x\xffy"}\n')
+    stoke.load(server.url, "next.lua", "-P", "file=rows.jsonl", "-n", 3)
+    assert last_words(server) == ["1:a\ufffdb", "2:\U0001f600", "3:x\ufffdy"]
+
+
+# ---- the ready scenarios ----
+
+@pytest.mark.asan
+def test_sharegpt_asks_the_first_question(stoke, server):
+    r = stoke.load(server.url, "sharegpt", "-P",
+                   f"file={DATASETS / 'sharegpt.json'}", "-n", 100)
+    assert last_words(server) == [f"Question {i}" for i in range(1, 7)]
+    # About as long as the recorded answers, four bytes a token.
+    assert [q.json["max_tokens"] for q in server.requests] == [
+        -(-len(f"Recorded answer {i}, " + "x" * 20 * i) // 4)
+        for i in range(1, 7)]
+    assert "1 with nothing to send left out" in r.err
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("history", ["recorded", "live"])
+def test_b172_whose_answers_the_history_holds(stoke, server, history):
+    r = stoke.load(server.url, "sharegpt_turns", "-c", 2, "-n", 100,
+                   "-P", f"file={DATASETS / 'sharegpt.json'}",
+                   "-P", f"history={history}", "-P", "think=0s")
+    second = [q.json["messages"] for q in server.requests
+              if len(q.json["messages"]) > 1]
+    assert len(second) == 6 and len(server.requests) == 12
+    for m in second:
+        assert [x["role"] for x in m] == ["user", "assistant", "user"]
+        if history == "live":
+            assert m[1]["content"] == "one two"
+        else:
+            assert m[1]["content"].startswith("Recorded answer")
+    assert r.outcomes == {"ok": 12}
+
+
+def due(r):
+    return sorted(q["due_s"] for q in r.requests)
+
+
+@pytest.mark.asan
+def test_trace_of_azure(stoke, server):
+    r = stoke.load(server.url, "trace", "-P",
+                   f"file={DATASETS / 'azure.csv'}", "-P", "speed=2")
+    first = due(r)[0]
+    assert [x - first for x in due(r)] == pytest.approx(
+        [0, 0.025, 0.045, 0.22, 0.5], abs=1e-4)
+    lengths = [len(p.split()) for p in last_words(server)]
+    assert sorted(lengths) == [7, 12, 20, 31, 55]
+    assert r.outcomes == {"ok": 5}
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("spread, wanted", [
+    ("even", [0, 0.2, 0.4, 0.6, 0.9, 1.2]),
+    ("none", [0, 0, 0, 0.6, 0.6, 1.2]),
+])
+def test_trace_of_mooncake(stoke, server, spread, wanted):
+    r = stoke.load(server.url, "trace", "-P", "block=16", "-P",
+                   f"spread={spread}", "-P", f"file={DATASETS / 'mooncake.jsonl'}")
+    first = due(r)[0]
+    assert [x - first for x in due(r)] == pytest.approx(wanted, abs=1e-4)
+    by_length = {len(p.split()): p for p in last_words(server)}
+    # The same hash ids, the same beginning.
+    assert by_length[20].startswith(by_length[10])
+    assert by_length[33].startswith(by_length[20])
+    assert not by_length[14].startswith(by_length[10])
+
+
+@pytest.mark.asan
+def test_trace_of_an_earlier_run_with_other_bodies(stoke, server, tmp_path):
+    rows = [(0.3, 7, 2), (0.1, 5, 1), (0.2, 6, 3)]
+    (tmp_path / "early.jsonl").write_text("".join(
+        json.dumps({"due_s": d, "prompt_tokens": p, "tokens": t}) + "\n"
+        for d, p, t in rows))
+    r = stoke.load(server.url, "trace", "-P", "file=early.jsonl", "-P",
+                   f"bodies={DATASETS / 'batch.jsonl'}")
+    assert due(r)[-1] - due(r)[0] == pytest.approx(0.2, abs=1e-4)
+    assert [q.json["model"] for q in server.requests] == ["m-1", "m-2", "m-3"]
+
+
+@pytest.mark.asan
+def test_replay_sends_bodies_byte_for_byte(stoke, server):
+    stoke.load(server.url, "replay", "-n", 10, "-P",
+               f"file={DATASETS / 'batch.jsonl'}")
+    lines = (DATASETS / "batch.jsonl").read_text().splitlines()
+    assert [q.body.decode() for q in server.requests] == [
+        line[line.index('"body": ') + 8:-1] for line in lines]
+    assert {q.path for q in server.requests} == {"/v1/chat/completions"}
+
+
+@pytest.mark.asan
+def test_long_context_finds_its_needle(stoke, raw_server):
+    def answer(request):
+        prompt = request.json["messages"][-1]["content"]
+        number = prompt.split("secret number is ")[1].split(".")[0]
+        found = int(number) % 2
+        return stream(text(number if found else "no idea"), delta("stop"),
+                      usage(3, 2))
+    server = raw_server(answer)
+    r = stoke.load(server.url, "long_context", "-n", 20, "-P", "words=300",
+                   "-P", "depth=0.5")
+    odd = sum(int(q.json["messages"][-1]["content"]
+                  .split("secret number is ")[1].split(".")[0]) % 2
+              for q in server.requests)
+    assert r.stoke["custom"]["found"]["rate"] == pytest.approx(odd / 20)
+    assert 300 <= len(last_words(server)[0].split()) < 330
+
+
+@pytest.mark.asan
+def test_mixed_has_two_classes(stoke, server):
+    r = stoke.load(server.url, "mixed", "-R", "inf", "-n", 60,
+                   "-P", "batch_share=0.5")
+    classes = r.stoke["tags"]["class"]
+    assert set(classes) == {"chat", "batch"}
+    lengths = [q.json["max_tokens"] for q in server.requests]
+    assert 15 < lengths.count(400) < 45 and lengths.count(150) > 15
