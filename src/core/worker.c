@@ -689,6 +689,8 @@ static void set_up(struct worker *w)
   timer_init(&w->drain_timer, w->loop, on_drain_timer, w, &e);
   timer_init(&w->probe, w->loop, on_probe, w, &e);
   ev_idle_init(&w->more, on_more);
+  /* Above the sockets, or busy ones would keep it waiting for ever. */
+  ev_set_priority(&w->more, 1);
   w->more.data = w;
   w->figures.metrics = new_metrics(w, 0);
   if (c->load.n_stages && !driven(w)) {

@@ -301,3 +301,11 @@ def test_b111_soft_limit_is_raised(stoke, raw_server):
         "-u", server.url, "-m", "m", "-c", 100, "-n", 100, "--no-preflight",
         prefix=["sh", "-c", "ulimit -Sn 64; exec \"$0\" \"$@\""]).wait()
     assert r.code == 0 and r.outcomes == {"ok": 100}
+
+
+def test_busy_streams_keep_nobody_from_starting(stoke, mock):
+    """Requests start in bursts; what is being read must not starve the next."""
+    server = mock("--blast")
+    r = stoke.load(server.url, "-c", 200, "-n", 200, "--max-tokens", 20000)
+    assert r.outcomes == {"ok": 200}
+    assert r.json["max_concurrent_requests"] == 200
