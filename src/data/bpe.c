@@ -276,21 +276,40 @@ static size_t merge_long(const struct bpe *b, struct bpe_scratch *s, size_t n)
   return kept;
 }
 
-void bpe_encode(const struct bpe *b, struct bpe_scratch *s, struct str word,
-                bool whole, struct token_list *out)
+/* The word's symbols, merged; they are in s->id. */
+static size_t merge(const struct bpe *b, struct bpe_scratch *s, struct str word)
 {
   size_t n;
-  if (whole && b->ignore_merges) {
-    uint32_t id = token_index_find(b->index, word, false);
-    if (id != TOKEN_NONE) {
-      token_list_add(out, id);
-      return;
-    }
-  }
   /* One symbol for a byte, and one unknown token more. */
   reserve(s, word.len + 1);
   n = symbols(b, s, word);
-  n = n <= SHORT ? merge_short(b, s, n) : merge_long(b, s, n);
+  return n <= SHORT ? merge_short(b, s, n) : merge_long(b, s, n);
+}
+
+void bpe_mark_whole(const struct bpe *b)
+{
+  struct bpe_scratch s = {0};
+  for (uint32_t id = 0; id < b->index->n; id++) {
+    struct str key = token_index_key(b->index, id);
+    if (token_index_has(b->index, id) && key.len &&
+        !(b->index->flag[id] & TOKEN_RAW) && merge(b, &s, key) == 1 &&
+        s.id[0] == id)
+      token_index_mark(b->index, id, TOKEN_WHOLE);
+  }
+  bpe_scratch_free(&s);
+}
+
+void bpe_encode(const struct bpe *b, struct bpe_scratch *s, struct str word,
+                bool whole, struct token_list *out)
+{
+  uint32_t id = token_index_find(b->index, word, false);
+  size_t n;
+  if (id != TOKEN_NONE &&
+      ((whole && b->ignore_merges) || b->index->flag[id] & TOKEN_WHOLE)) {
+    token_list_add(out, id);
+    return;
+  }
+  n = merge(b, s, word);
   if (n)
     memcpy(token_list_reserve(out, n), s->id, n * sizeof *s->id);
   out->n += n;

@@ -35,6 +35,10 @@ int bpe_init(struct bpe *b, const struct token_index *index,
 void bpe_deinit(struct bpe *b);
 void bpe_scratch_free(struct bpe_scratch *s);
 
+/* Marks the tokens that their own text merges into (TOKEN_WHOLE), which
+ * bpe_encode makes use of. Once, while the index is still the caller's own. */
+void bpe_mark_whole(const struct bpe *b);
+
 /* Appends the ids of a word. `whole`: it is not a part of one, so
  * ignore_merges applies. */
 void bpe_encode(const struct bpe *b, struct bpe_scratch *s, struct str word,

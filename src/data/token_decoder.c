@@ -105,13 +105,26 @@ static int read_step(struct reading *r, const json_value *v)
   return 0;
 }
 
+/* Replace, ByteFallback, Fuse: what is replaced must not be in a byte's name,
+ * as no character beyond ASCII is. */
+static bool starts_as_sentencepiece(const struct token_decoder *d)
+{
+  return d->n >= 3 && d->step[0].kind == DECODE_REPLACE &&
+         (unsigned char)d->step[0].from.p[0] >= 0x80 &&
+         d->step[1].kind == DECODE_BYTE_FALLBACK &&
+         d->step[2].kind == DECODE_FUSE;
+}
+
 int token_decoder_init(struct token_decoder *d, const json_value *v,
                        const char *path, struct err *e)
 {
   struct reading r = {d, path, e};
   *d = (struct token_decoder){.given = v && !json_is_null(v)};
   byte_alphabet_init(&d->alphabet);
-  return d->given ? read_step(&r, v) : 0;
+  if (d->given && read_step(&r, v) < 0)
+    return -1;
+  d->fused = starts_as_sentencepiece(d);
+  return 0;
 }
 
 void token_decoder_deinit(struct token_decoder *d)
@@ -196,20 +209,23 @@ static int byte_of(struct str text)
   return hi < 0 || lo < 0 ? -1 : hi * 16 + lo;
 }
 
-/* Bytes in a row: their text, or a U+FFFD for each. */
-static void flush_bytes(struct text_row *out, struct buf *bytes)
+/* Bytes in a row: their text, or a U+FFFD for each. `apart`: as a text of the
+ * row each. */
+static void flush_bytes(struct text_row *out, struct buf *bytes, bool apart)
 {
   if (!bytes->len)
     return;
   if (utf8_valid(buf_str(bytes)) == bytes->len) {
     buf_addstr(&out->bytes, buf_str(bytes));
-    text_row_close(out);
   } else {
     for (size_t i = 0; i < bytes->len; i++) {
       buf_adds(&out->bytes, "\xef\xbf\xbd");
-      text_row_close(out);
+      if (apart && i + 1 < bytes->len)
+        text_row_close(out);
     }
   }
+  if (apart)
+    text_row_close(out);
   buf_reset(bytes);
 }
 
@@ -224,11 +240,11 @@ static void byte_fallback(const struct text_row *in, struct text_row *out,
       buf_addc(bytes, (char)byte);
       continue;
     }
-    flush_bytes(out, bytes);
+    flush_bytes(out, bytes, true);
     buf_addstr(&out->bytes, text);
     text_row_close(out);
   }
-  flush_bytes(out, bytes);
+  flush_bytes(out, bytes, true);
 }
 
 static void add_replaced(struct buf *out, struct str text, struct str from,
@@ -334,6 +350,30 @@ static int one(const struct decode_step *step, struct token_decoder_scratch *s,
   }
 }
 
+/* The first three steps of SentencePiece's decoders. */
+static void run_fused(const struct token_decoder *d,
+                      struct token_decoder_scratch *s)
+{
+  const struct decode_step *replace = &d->step[0];
+  const struct text_row *in = &s->row[0];
+  struct text_row *out = &s->row[1];
+  text_row_reset(out);
+  buf_reset(&s->text);
+  for (size_t i = 0; i < in->n; i++) {
+    struct str text = text_at(in, i);
+    int byte = byte_of(text);
+    if (byte >= 0) {
+      buf_addc(&s->text, (char)byte);
+      continue;
+    }
+    flush_bytes(out, &s->text, false);
+    add_replaced(&out->bytes, text, buf_str(&replace->from),
+                 buf_str(&replace->to));
+  }
+  flush_bytes(out, &s->text, false);
+  text_row_close(out);
+}
+
 static int run_step(const struct token_decoder *d,
                     const struct decode_step *step,
                     struct token_decoder_scratch *s, const struct text_row *in,
@@ -361,8 +401,10 @@ static int run_step(const struct token_decoder *d,
 int token_decoder_run(const struct token_decoder *d,
                       struct token_decoder_scratch *s, struct buf *out)
 {
-  unsigned which = 0;
-  for (size_t i = 0; i < d->n; i++) {
+  unsigned which = d->fused;
+  if (d->fused)
+    run_fused(d, s);
+  for (size_t i = d->fused ? 3 : 0; i < d->n; i++) {
     text_row_reset(&s->row[1 - which]);
     if (run_step(d, &d->step[i], s, &s->row[which], &s->row[1 - which]) < 0)
       return -1;

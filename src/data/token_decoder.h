@@ -33,6 +33,7 @@ struct token_decoder {
   struct decode_step *step;
   size_t n;
   bool given; /* without one, tokens are joined by blanks */
+  bool fused; /* the first three are SentencePiece's: done in one go */
 };
 
 /* Texts in a row, end to end. */

@@ -4,7 +4,7 @@
 #include "data/utf8.h"
 
 /* Changes whenever a block's bytes or their meaning do. */
-#define VERSION 1
+#define VERSION 2
 
 struct header {
   char magic[8];
@@ -193,4 +193,17 @@ int token_index_open(struct token_index *x, const void *block, size_t size,
   if (h->section[TOKEN_SEAMS].size)
     x->seams = section(h, TOKEN_SEAMS, (1u << TOKEN_SEAM_BITS) / 64, 8);
   return keys_good(x, h->section[TOKEN_KEYS].size) && tables_good(x) ? 0 : -1;
+}
+
+void token_index_mark(const struct token_index *x, uint32_t id, uint8_t flag)
+{
+  ((uint8_t *)(uintptr_t)x->flag)[id] |= flag;
+}
+
+void token_index_seal(const struct token_index *x)
+{
+  struct header *h = (struct header *)(uintptr_t)x->block;
+  uint64_t hash[2];
+  block_hash(h, hash);
+  memcpy(h->hash, hash, sizeof hash);
 }

@@ -35,6 +35,9 @@ enum token_kind {
 /* Of TOKEN_BPE_BYTES: the key is no bytes but text outside of the byte
  * alphabet, which no merge can make. */
 #define TOKEN_RAW 2u
+/* Of BPE: merging the key's own text ends in this very token. Most words of
+ * most texts are such tokens, and then need no merging at all. */
+#define TOKEN_WHOLE 4u
 
 /* Open addressing, linear probing; id TOKEN_NONE ends a search. */
 struct token_slot {
@@ -106,7 +109,12 @@ enum token_section {
   TOKEN_KEYS,
   TOKEN_SECTIONS
 };
-/* Joins them; the block is the caller's (mem_free). */
+/* Adds a flag to an id of a block that was built, not mapped: then
+ * token_index_seal has to follow. */
+void token_index_mark(const struct token_index *x, uint32_t id, uint8_t flag);
+void token_index_seal(const struct token_index *x);
+
+/* Joins parts; the block is the caller's (mem_free). */
 void *token_index_build(enum token_kind kind, uint32_t n,
                         const struct str part[TOKEN_SECTIONS],
                         const struct token_source *source, size_t *size);

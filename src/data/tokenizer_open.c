@@ -40,34 +40,17 @@ static struct str map_file(const char *path, struct err *e)
                          : (struct str){p, (size_t)st.st_size};
 }
 
-/* The index of a text that is too small for the cache, or not there. */
+/* The index of a text that is not in the cache. */
 static int build_index(struct tokenizer *t, const char *name, struct str text,
-                       const struct token_source *source, size_t *size,
-                       struct err *e)
+                       const struct token_source *source, struct err *e)
 {
-  t->block = tokenizer_file_read(name, text, source, size, e);
+  size_t size;
+  t->block = tokenizer_file_read(name, text, source, &size, e);
   if (!t->block)
     return -1;
-  return token_index_open(&t->index, t->block, *size, source) == 0
+  return token_index_open(&t->index, t->block, size, source) == 0
              ? 0
              : err_add(e, "%s: the vocabulary is damaged", name);
-}
-
-static int open_index(struct tokenizer *t, const char *name, struct str text,
-                      bool cache, struct err *e)
-{
-  struct token_source source = {.size = text.len};
-  size_t size;
-  token_file_hash(text.p, text.len, source.hash);
-  cache = cache && text.len >= CACHE_FROM;
-  t->mapped = cache && token_cache_load(&t->index, &source) == 0;
-  if (t->mapped)
-    return 0;
-  if (build_index(t, name, text, &source, &size, e) < 0)
-    return -1;
-  if (cache)
-    token_cache_save(t->block, size, &source);
-  return 0;
 }
 
 static void init_model(struct tokenizer *t, const json_value *model,
@@ -107,6 +90,37 @@ static int init_parts(struct tokenizer *t, const char *path, struct err *e)
   return e->count ? -1 : 0;
 }
 
+/* What takes the finished parts to work out: merging at scale. Words that are
+ * tokens need none where merges are ignored. */
+static void finish_index(struct tokenizer *t)
+{
+  bool bytes = t->index.kind == TOKEN_BPE_BYTES;
+  if (!bytes && t->index.kind != TOKEN_BPE)
+    return;
+  if (bytes && t->bpe.ignore_merges)
+    return;
+  bpe_mark_whole(&t->bpe);
+  token_index_seal(&t->index);
+}
+
+static int open_index(struct tokenizer *t, const char *name, struct str text,
+                      bool cache, struct err *e)
+{
+  struct token_source source = {.size = text.len};
+  token_file_hash(text.p, text.len, source.hash);
+  cache = cache && text.len >= CACHE_FROM;
+  t->mapped = cache && token_cache_load(&t->index, &source) == 0;
+  if (!t->mapped && build_index(t, name, text, &source, e) < 0)
+    return -1;
+  if (init_parts(t, name, e) < 0)
+    return -1;
+  if (!t->mapped)
+    finish_index(t);
+  if (!t->mapped && cache)
+    token_cache_save(t->index.block, t->index.size, &source);
+  return 0;
+}
+
 static struct tokenizer *open_text(const char *name, struct str text,
                                    bool cache, struct err *e)
 {
@@ -114,9 +128,7 @@ static struct tokenizer *open_text(const char *name, struct str text,
   struct err own = {0};
   unicode_init(&t->unicode);
   t->added.raw.only = t->added.normalized.only = -1;
-  if (open_index(t, name, text, cache, &own) == 0)
-    init_parts(t, name, &own);
-  if (own.count) {
+  if (open_index(t, name, text, cache, &own) < 0) {
     buf_addstr(&e->text, buf_str(&own.text));
     e->count += own.count;
     tokenizer_free(t);
