@@ -78,8 +78,11 @@ static size_t head_of(enum normal_form form, struct str first, struct str made)
 bool normal_form(const struct unicode *u, enum normal_form form, struct str in,
                  struct buf *out, size_t *head)
 {
-  const char *p = in.p, *end = in.p + in.len, *start, *stop;
+  const char *p = in.p, *end, *start, *stop;
   size_t before = out->len;
+  if (!in.len)
+    return false;
+  end = in.p + in.len;
   find(u, form, p, end, &start, &stop);
   if (start == end)
     return false;

@@ -356,7 +356,7 @@ int normalizer_run(const struct normalizer *n, struct normalizer_scratch *s,
                    struct str *text, size_t *head)
 {
   unsigned which = 0;
-  for (size_t i = 0; i < n->n; i++) {
+  for (size_t i = 0; i < n->n && text->len; i++) {
     struct buf *out = &s->buf[which];
     int changed;
     buf_reset(out);

@@ -59,7 +59,7 @@ static void prepare(struct regex_scratch *s)
   s->context = pcre2_match_context_create(NULL);
   s->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
   pcre2_jit_stack_assign(s->context, NULL, s->stack);
-  pcre2_set_match_limit(s->context, 100 * 1000 * 1000);
+  pcre2_set_match_limit(s->context, 10 * 1000 * 1000); /* as Oniguruma's */
 }
 
 int regex_find(const struct regex *r, struct regex_scratch *s, struct str text,
@@ -67,6 +67,8 @@ int regex_find(const struct regex *r, struct regex_scratch *s, struct str text,
 {
   const size_t *ovector;
   int got;
+  if (!text.p)
+    text.p = "";
   if (!s->match)
     prepare(s);
   got = pcre2_match(r->code, (PCRE2_SPTR)text.p, text.len, from,

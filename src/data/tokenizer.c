@@ -109,6 +109,8 @@ static int encode_part(struct encoding *x, struct str text, size_t head)
   uint32_t id;
   if (normalizer_run(&t->normalizer, &x->s->normalizer, &whole, &head) < 0)
     return -1;
+  if (!whole.len)
+    return 0;
   added_walk_init(&w, &t->added, &t->added.normalized, whole);
   while (added_walk_next(&w, &part, &id)) {
     size_t skipped;
@@ -124,6 +126,26 @@ static int encode_part(struct encoding *x, struct str text, size_t head)
   return 0;
 }
 
+static int encode_parts(struct encoding *x, struct str text)
+{
+  struct added_walk w;
+  struct str part;
+  uint32_t id;
+  added_walk_init(&w, &x->t->added, &x->t->added.raw, text);
+  while (added_walk_next(&w, &part, &id)) {
+    size_t head = 0;
+    if (id != TOKEN_NONE) {
+      token_list_add(x->out, id);
+      continue;
+    }
+    if (part.p == text.p)
+      head = utf8_size((unsigned char)*part.p);
+    if (encode_part(x, part, head) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 static void add_all(struct token_list *out, const struct token_list *ids)
 {
   for (size_t i = 0; i < ids->n; i++)
@@ -134,23 +156,14 @@ int tokenizer_encode(const struct tokenizer *t, struct tokenizer_scratch *s,
                      struct str text, unsigned flags, struct token_list *out)
 {
   struct encoding x = {t, s, out};
-  struct added_walk w;
-  struct str whole, part;
-  uint32_t id;
+  struct str whole;
   if (text.len >= UINT32_MAX)
     return -1;
   whole = utf8_repair(text, &s->repaired);
   if (flags & TOKENIZER_ADD_SPECIAL)
     add_all(out, &t->post.before);
-  added_walk_init(&w, &t->added, &t->added.raw, whole);
-  while (added_walk_next(&w, &part, &id)) {
-    if (id != TOKEN_NONE)
-      token_list_add(out, id);
-    else if (encode_part(&x, part,
-                         part.p == whole.p ? utf8_size((unsigned char)*part.p)
-                                           : 0) < 0)
-      return -1;
-  }
+  if (whole.len && encode_parts(&x, whole) < 0)
+    return -1;
   if (flags & TOKENIZER_ADD_SPECIAL)
     add_all(out, &t->post.after);
   return 0;

@@ -6,34 +6,45 @@
 
 #include "base/mem.h"
 
+/* Where run i ends. */
+static uint32_t run_end(unsigned i)
+{
+  return i + 1 < UNICODE_RANGES ? unicode_range[i + 1] >> 8 : UNICODE_MAX;
+}
+
+/* The block from `start` on; its first run is `run`. */
+static void fill(uint8_t block[128], uint32_t start, unsigned run)
+{
+  for (uint32_t at = start; at < start + 128; run++) {
+    uint32_t end = run_end(run) < start + 128 ? run_end(run) : start + 128;
+    memset(block + (at - start), (uint8_t)unicode_range[run], end - at);
+    at = end;
+  }
+}
+
 /* Blocks that hold one record only are by far the most: they are shared. */
 void unicode_init(struct unicode *u)
 {
-  enum { BLOCKS = UNICODE_MAX / 128 };
-  uint8_t block[128];
-  unsigned used = 0, range = 0;
+  unsigned used = 0, run = 0, cap = 0;
   uint16_t uniform[UNICODE_RECORDS];
-  u->cell = mem_alloc(BLOCKS * sizeof block / 4);
+  u->cell = NULL;
   memset(uniform, 0xff, sizeof uniform);
-  for (uint32_t b = 0; b < BLOCKS; b++) {
-    bool same = true;
-    for (uint32_t i = 0; i < 128; i++) {
-      while (range + 1 < UNICODE_RANGES &&
-             unicode_range[range + 1] >> 8 <= b * 128 + i)
-        range++;
-      block[i] = (uint8_t)unicode_range[range];
-      same = same && block[i] == block[0];
-    }
-    if (same && uniform[block[0]] != UINT16_MAX) {
-      u->block[b] = uniform[block[0]];
-      continue;
+  for (uint32_t start = 0; start < UNICODE_MAX; start += 128) {
+    uint8_t first = (uint8_t)unicode_range[run];
+    bool same = run_end(run) >= start + 128;
+    uint16_t block = same ? uniform[first] : UINT16_MAX;
+    if (block == UINT16_MAX) {
+      if (used == cap)
+        u->cell = mem_resize(u->cell, cap = cap * 2 + 256, 128);
+      fill(u->cell + 128 * used, start, run);
+      block = (uint16_t)used++;
     }
     if (same)
-      uniform[block[0]] = (uint16_t)used;
-    memcpy(u->cell + used * sizeof block, block, sizeof block);
-    u->block[b] = (uint16_t)used++;
+      uniform[first] = block;
+    u->block[start / 128] = block;
+    while (run < UNICODE_RANGES && run_end(run) <= start + 128)
+      run++;
   }
-  u->cell = mem_resize(u->cell, used, sizeof block);
 }
 
 void unicode_deinit(struct unicode *u)

@@ -12,6 +12,7 @@ FUZZ_FLAGS += -fsanitize=address,undefined,fuzzer-no-link
 FUZZ_LIB   := $(wildcard src/base/*.c src/net/wire*.c src/net/dialect*.c)
 FUZZ_LIB   += $(wildcard src/stats/*.c)
 FUZZ_LIB   += $(patsubst %,src/net/%.c,joiner ndjson sse)
+FUZZ_LIB   += $(wildcard src/data/*.c)
 FUZZ_OBJ   := $(FUZZ_LIB:%.c=build/fuzz/%.o)
 
 FUZZ_RUNS := $(FUZZ:build/fuzz/fuzz_%=fuzz-%)
