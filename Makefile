@@ -111,7 +111,7 @@ test:                                 ## install what is needed, test everything
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(TESTS)
 	@$(MAKE) --no-print-directory check
 
-check: all lint format-check unit lua e2e accuracy fuzz-pairs asan-subset
+check: all lint format-check unit lua oracle e2e accuracy fuzz-pairs asan-subset
 
 unit: $(TESTS)                        ## C unit tests
 	@CMOCKA_MESSAGE_OUTPUT=TAP prove -j2 --timer --exec '' $^
@@ -121,6 +121,11 @@ lua: all                              ## tests written in Lua
 
 e2e: all node_modules                 ## the program against servers
 	@STOKE=$(B)/stoke $(PYTEST) -n2 tests/e2e
+
+oracle: all node_modules              ## tokenizers, id for id, against others
+	@export STOKE=$(B)/stoke; \
+	tests/node.sh node tests/oracle/components.mjs && \
+	tests/node.sh node tests/oracle/tokenizer.mjs
 
 accuracy: all                         ## its numbers against known latencies
 	@STOKE=$(B)/stoke $(PYTEST) -s tests/accuracy
@@ -140,6 +145,9 @@ fuzz-pairs:
 BENCH := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 bench: all $(BENCH)                   ## what it costs, against raw readers
 	@$(PYTHON) tests/bench/run.py $(B) $(PARTS)
+	$(if $(PARTS),,@$(MAKE) --no-print-directory bench-tokenizer)
+bench-tokenizer: all $(BENCH) node_modules
+	@tests/node.sh node tests/bench/bench_tokenizer.mjs $(B)
 $(B)/bench/%: $(B)/tests/bench/%.o $(OBJ)
 	@mkdir -p $(@D)
 	$(link)
@@ -201,7 +209,7 @@ help:                                 ## this list
 	  { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo '  V=release|debug|asan|tsan|cov picks the variant (now $(V))'
 
-.PHONY: all objects test check unit lua e2e accuracy asan tsan \
+.PHONY: all objects test check unit lua oracle e2e accuracy asan tsan \
   asan-subset fuzz-pairs bench lint format format-check docs demo deps \
   install clean help always
 .SECONDARY:

@@ -20,7 +20,8 @@ const build = args.shift();
 let modules = process.cwd();
 if (args[0] === "--modules")
   modules = args.splice(0, 2)[1];
-const families = args.length ? args : ["llama3", "qwen3", "gpt4o", "gemma3"];
+const families = args.length ? args :
+  ["llama3", "deepseek_v3", "claude", "llama2"];
 const require = createRequire(modules + "/x.js");
 const rust = require("@anush008/tokenizers");
 
