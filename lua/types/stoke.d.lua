@@ -147,6 +147,13 @@ local session = {}
 ---@return stoke.Response
 function session:request(request) end
 
+---Any other HTTP exchange: retrieval, `/tokenize`, an admin call. Its figures stand apart, under `"http"` by
+---name, and are in none of the requests'. Never raises for an exchange that failed; `r.body` and `r:json()`
+---are the answer.
+---@param exchange stoke.Http
+---@return stoke.Response
+function session:http(exchange) end
+
 ---Wait.
 ---@param time number|string
 function session:sleep(time) end
@@ -196,6 +203,16 @@ function session:log(...) end
 ---Seconds since the run began.
 ---@return number
 function session:now() end
+
+---What `s:http` takes: a `path` on the server under test, or a `url`.
+---@class stoke.Http
+---@field path? string begins with `/`; appended to the base URL
+---@field url? string absolute. The run's headers (the key is one) are sent to the server under test alone
+---@field method? string `GET`, or `POST` with a body
+---@field headers? table<string, string|number|boolean> on top of the run's
+---@field body? string|table a table is sent as JSON
+---@field timeout? number|string `--timeout` by default
+---@field name? string of its figures; the path without its query by default
 
 ---@class stoke.ConversationOptions: stoke.Request
 ---@field system? string the system's message, once, in front

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "report/calls_out.h"
 #include "report/custom_out.h"
 #include "report/groups_out.h"
 #include "report/sessions_out.h"
@@ -32,6 +33,7 @@ void run_extras_deinit(struct run_extras *x)
   mem_free(x->thresholds);
   buf_free(&x->sessions);
   buf_free(&x->turns);
+  buf_free(&x->http);
   buf_free(&x->tags);
   buf_free(&x->custom);
   buf_free(&x->checks);
@@ -63,6 +65,9 @@ static void fill_sessions(struct run_extras *x, struct run_info *info)
   w = fresh(&x->turns);
   turns_write(&w, x->result->metrics, x->summary);
   info->turns_json = buf_cstr(&x->turns);
+  w = fresh(&x->http);
+  calls_write(&w, &x->result->calls, x->summary);
+  info->http_json = buf_cstr(&x->http);
 }
 
 void run_extras_fill(struct run_extras *x, struct str added,
@@ -105,6 +110,7 @@ void run_extras_show(const struct run_extras *x, struct buf *out)
   const struct custom *c = &x->result->custom;
   if (has_sessions(x))
     sessions_show(out, &x->result->sessions);
+  calls_show(out, &x->result->calls);
   tags_show(out, x->result->metrics, x->summary);
   custom_show(out, c, x->summary->duration_s);
   checks_show(out, c, marks);

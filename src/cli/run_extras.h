@@ -14,7 +14,7 @@ struct run_extras {
   const struct summary *summary;
   struct threshold_result *thresholds;
   size_t n_thresholds;
-  struct buf sessions, turns, tags, custom, checks, thresholds_json;
+  struct buf sessions, turns, http, tags, custom, checks, thresholds_json;
 };
 
 /* Everything that it points to is borrowed; free it before them. */

@@ -607,6 +607,7 @@ static void collect(struct run *r)
       metrics_merge(out->metrics, f->metrics);
     }
     sessions_merge(&out->sessions, &f->sessions);
+    calls_merge(&out->calls, &f->calls);
     custom_merge(&out->custom, &f->custom);
     collect_stages(r, f);
     if (f->sent && !sent)
@@ -673,6 +674,7 @@ void run_result_free(struct run_result *r)
 {
   metrics_free(r->metrics);
   sessions_deinit(&r->sessions);
+  calls_deinit(&r->calls);
   custom_deinit(&r->custom);
   mem_free((void *)r->stage_names.names);
   for (size_t i = 0; i < r->n_stages; i++) {

@@ -14,6 +14,7 @@
 #include "stats/metrics.h"
 #include "stats/progress.h"
 #include "stats/record.h"
+#include "stats/calls.h"
 #include "stats/sessions.h"
 
 struct scenario;
@@ -76,6 +77,7 @@ struct run_result {
 
   struct metrics *metrics; /* all workers'; NULL: run_execute failed */
   struct sessions sessions;
+  struct calls calls; /* of s:http */
   /* What the scenario recorded, in all VMs; the main thread's own goes here
    * directly. Declared by run_prepare. */
   struct custom custom;

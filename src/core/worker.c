@@ -371,8 +371,11 @@ static void on_record(const struct record *r, void *ud)
 {
   struct worker *w = ud;
   const struct run_callbacks *cb = w->setup.callbacks;
-  metrics_add(w->figures.metrics, r);
-  if (r->phase == PHASE_MEASURE) {
+  if (r->http)
+    calls_add(&w->figures.calls, r);
+  else
+    metrics_add(w->figures.metrics, r);
+  if (r->phase == PHASE_MEASURE && !r->http) {
     progress_ended(&w->progress, r);
     live_figures_add(&w->live, r);
     if (w->figures.stages)
@@ -815,6 +818,7 @@ void worker_free(struct worker *w)
   mailbox_free(w->reports);
   metrics_free(w->figures.metrics);
   sessions_deinit(&w->figures.sessions);
+  calls_deinit(&w->figures.calls);
   custom_deinit(&w->figures.custom);
   for (size_t i = 0; w->figures.stages && i < w->setup.config->load.n_stages;
        i++)

@@ -12,6 +12,7 @@
 #include "stats/live_figures.h"
 #include "stats/metrics.h"
 #include "stats/progress.h"
+#include "stats/calls.h"
 #include "stats/sessions.h"
 
 struct ev_loop;
@@ -89,6 +90,7 @@ void worker_join(struct worker *w);
 struct worker_figures {
   struct metrics *metrics;
   struct sessions sessions;
+  struct calls calls; /* of s:http */
   struct custom custom;
   struct metrics **stages;       /* one per stage of a load that has stages */
   uint64_t *stage_t0_ns;         /* when each began; 0: never */

@@ -227,6 +227,10 @@ static void write_identity(struct json_writer *w, const struct record *r)
   field_count(w, "session", r->session);
   field_count(w, "turn", r->turn);
   field_count(w, "branch", r->branch);
+  if (r->http) {
+    field_text(w, "kind", "http");
+    field_text(w, "name", r->http);
+  }
   field_text(w, "phase", r->phase == PHASE_WARMUP ? "warmup" : "measure");
   field_count(w, "stage", r->stage);
   field_text(w, "outcome", outcome_name(r->outcome));

@@ -429,6 +429,7 @@ void results_stoke(struct json_writer *w, const struct summary *s,
   field_raw(w, "turns", r->turns_json, "[]");
   field_raw(w, "tags", r->tags_json, "{}");
   field_raw(w, "sessions", r->sessions_json, "null");
+  field_raw(w, "http", r->http_json, "{}");
   write_series(w, s);
   write_network(w, s, r);
   write_client(w, s);

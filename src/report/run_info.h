@@ -73,6 +73,7 @@ struct run_info {
 
   /* JSON texts of what other modules measured; NULL: nothing */
   const char *sessions_json;   /* object -> null */
+  const char *http_json;       /* object -> {} */
   const char *turns_json;      /* array -> [] */
   const char *tags_json;       /* object -> {} */
   const char *thresholds_json; /* array -> [] */

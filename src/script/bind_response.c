@@ -99,6 +99,7 @@ void response_push_copy(lua_State *L, const struct response *r)
   o->record = *r->record;
   o->record.events = NULL;
   o->record.n_events = 0;
+  o->record.http = NULL;
   if (r->wire) {
     o->wire = *r->wire;
     if (o->wire.n_tool_calls)

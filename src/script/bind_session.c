@@ -5,12 +5,14 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "script/bindings.h"
+#include "script/http_table.h"
 #include "script/request_table.h"
 #include "script/session_impl.h"
 #include "script/vm_impl.h"
 
 /* The `s` of session(s).
  * s:request{…}          -> response             yields [-0, +1, v]
+ * s:http{…}             -> response             yields [-0, +1, v]
  * s:sleep(seconds)                              yields [-0, +0, v]
  * s:think(seconds)      the same, counted apart yields [-0, +0, v]
  * s:parallel{f, g, …}   -> {result of f, …}     yields [-0, +1, v]
@@ -123,6 +125,16 @@ static int request_l(lua_State *L)
   lua_settop(L, 2);
   vm_guard(vm_of(L));
   request_table_read(L, "s:request", &s->pool->request);
+  vm_unguard(vm_of(L));
+  return wait(L, s, WAIT_EXCHANGE);
+}
+
+static int http_l(lua_State *L)
+{
+  struct session *s = check_running(L, "http");
+  lua_settop(L, 2);
+  vm_guard(vm_of(L));
+  http_table_read(L, "s:http", &s->pool->request);
   vm_unguard(vm_of(L));
   return wait(L, s, WAIT_EXCHANGE);
 }
@@ -291,11 +303,17 @@ static int index_l(lua_State *L)
 void bind_session(lua_State *L)
 {
   static const luaL_Reg methods[] = {
-      {"request", request_l}, {"sleep", sleep_l},
-      {"think", think_l},     {"parallel", parallel_l},
-      {"fail", fail_l},       {"stop", stop_l},
-      {"plan", plan_l},       {"log", log_l},
-      {"now", now_l},         {NULL, NULL},
+      {"request", request_l},
+      {"http", http_l},
+      {"sleep", sleep_l},
+      {"think", think_l},
+      {"parallel", parallel_l},
+      {"fail", fail_l},
+      {"stop", stop_l},
+      {"plan", plan_l},
+      {"log", log_l},
+      {"now", now_l},
+      {NULL, NULL},
   };
   luaL_newmetatable(L, SESSION_MT);
   lua_newtable(L);

@@ -361,7 +361,7 @@ static void on_done(struct xfer *xf, void *ud)
   snprintf(r->finish_reason, sizeof r->finish_reason, "%s", w->finish_reason);
   fill_tokens(r, w);
   fill_message(x, i, w);
-  x->pool->live.in_flight--;
+  x->pool->live.in_flight -= !r->http;
   x->done(x, x->ud);
   x->xfer = NULL;
   list_remove(&x->node);
@@ -399,13 +399,15 @@ static void start_record(struct exchange *x, const struct exchange_plan *plan)
       .events = x->events,
       .message = "",
       .tags = buf_cstr(&q->tags),
+      .http = q->http.len ? buf_cstr(&q->http) : NULL,
       .slo_ttft_ns = q->slo_ttft_ns,
       .slo_tpot_ns = q->slo_tpot_ns,
       .slo_e2el_ns = q->slo_e2el_ns,
   };
   x->told_tokens = 0;
   x->arrival_ns = 0;
-  x->hooked = x->pool->config.on_first_token || x->pool->config.on_chunk;
+  x->hooked = !q->http.len &&
+              (x->pool->config.on_first_token || x->pool->config.on_chunk);
   x->script_failed = x->hung_up = false;
   x->joiner = (struct joiner){0};
 }
@@ -413,11 +415,34 @@ static void start_record(struct exchange *x, const struct exchange_plan *plan)
 static const char *build_url(struct exchange *x)
 {
   const struct exchange_config *c = &x->pool->config;
+  const struct request *q = &x->request;
   buf_reset(&x->url);
+  if (q->url.len) {
+    buf_addstr(&x->url, buf_str(&q->url));
+    return buf_cstr(&x->url);
+  }
   buf_adds(&x->url, c->base_url);
-  buf_addstr(&x->url, buf_str(&x->request.path));
-  buf_adds(&x->url, c->query);
+  buf_addstr(&x->url, buf_str(&q->path));
+  if (*c->query && memchr(q->path.p, '?', q->path.len))
+    buf_addf(&x->url, "&%s", c->query + 1);
+  else
+    buf_adds(&x->url, c->query);
   return buf_cstr(&x->url);
+}
+
+/* Does a URL lead to the server under test? The run's headers, the key among
+ * them, are for nobody else. */
+static bool is_ours(const struct exchange *x)
+{
+  const char *base = x->pool->config.base_url;
+  struct str url = buf_str(&x->request.url), origin = str_of(base);
+  const char *host = strstr(base, "://");
+  const char *path = host ? strchr(host + 3, '/') : NULL;
+  if (path)
+    origin.len = (size_t)(path - base);
+  return !url.len ||
+         (str_istarts(url, origin) &&
+          (url.len == origin.len || strchr("/?#", url.p[origin.len])));
 }
 
 static uint64_t limit(uint64_t own_ns, uint64_t otherwise_ns)
@@ -441,9 +466,10 @@ static struct xfer_headers *build_headers(struct exchange *x)
 {
   struct str lines = buf_str(&x->request.headers);
   struct xfer_headers *h;
-  if (!lines.len)
+  bool ours = is_ours(x);
+  if (!lines.len && ours)
     return NULL;
-  h = xfer_headers_copy(common_headers(x));
+  h = ours ? xfer_headers_copy(common_headers(x)) : xfer_headers_new();
   while (lines.len) {
     struct str value = str_split(&lines, '\n');
     struct str name = str_split(&value, ':');
@@ -487,16 +513,18 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   struct xfer_headers *own = build_headers(x);
   struct wire_config wc = wire_config(x);
   struct xfer_request xr = {
-      .method = "POST",
+      .method = q->http.len ? q->method : "POST",
       .headers = own ? own : common_headers(x),
       .body = buf_str(&q->body),
       .keep_headers = p->config.keep_text,
-      .first_ns = limit(q->ttft_timeout_ns, p->config.ttft_timeout_ns),
+      .first_ns = q->http.len
+                      ? 0
+                      : limit(q->ttft_timeout_ns, p->config.ttft_timeout_ns),
       .idle_ns = limit(q->idle_timeout_ns, p->config.idle_timeout_ns),
       .total_ns = total_limit(x),
   };
   char id[80];
-  if (p->config.request_id_prefix) {
+  if (p->config.request_id_prefix && !q->http.len) {
     snprintf(id, sizeof id, "%s%llu", p->config.request_id_prefix,
              (unsigned long long)plan->id);
     xr.request_id = id;
@@ -508,9 +536,11 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   x->done = done;
   x->ud = ud;
   list_append(&p->busy, &x->node);
-  if (p->live.sent++ == 0)
-    p->live.backend = q->backend;
-  p->live.in_flight++;
+  if (!q->http.len) {
+    if (p->live.sent++ == 0)
+      p->live.backend = q->backend;
+    p->live.in_flight++;
+  }
   x->xfer = xfer_start(p->config.net, &xr,
                        x->hooked ? &hooked_ops : &exchange_ops, x);
   xfer_headers_unref(own);

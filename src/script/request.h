@@ -15,6 +15,9 @@ struct request {
   const struct backend *backend; /* the scenario's; NULL: plain HTTP, where any
                                   * 2xx answer is fine */
   struct buf path;    /* to append to the base URL: "/v1/chat/completions" */
+  struct buf url;     /* of s:http, absolute; empty: the base URL and `path` */
+  struct buf http;    /* the name of what s:http does; empty: an LLM request */
+  char method[16];    /* of s:http */
   struct buf body;    /* complete */
   struct buf headers; /* "Name: value\n" lines; checked, names unique */
   struct buf model;

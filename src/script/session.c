@@ -164,7 +164,7 @@ static void settle(struct session *s, struct exchange *x)
 {
   struct session_pool *p = s->pool;
   bool failed = exchange_record(x)->outcome == OUTCOME_SCRIPT;
-  if (p->config.judged)
+  if (p->config.judged && !exchange_record(x)->http)
     failed = judge(s, x) || failed;
   watch_script(p, failed);
   p->config.record(exchange_record(x), p->config.ud);
@@ -399,22 +399,25 @@ static void finished(struct session *s)
 
 /* ---- session scenarios: requests ---- */
 
-/* NULL, or why this session may send nothing more. */
-static const char *refusal(struct session *s)
+/* NULL, or why this session may send nothing more. What s:http does is not
+ * one of the run's requests, and has no bound. */
+static const char *refusal(struct session *s, bool http)
 {
   struct session_pool *p = s->pool;
   if (p->cancelled)
     return p->why;
+  if (http)
+    return NULL;
   if (p->config.max_requests && p->requests >= p->config.max_requests)
     return "the limit of requests was reached";
   return s->root->turns >= TURNS_MAX ? "a session has 65535 requests at most"
                                      : NULL;
 }
 
-static struct exchange_plan plan_request(struct session *s)
+static struct exchange_plan plan_request(struct session *s, bool http)
 {
   struct session *root = s->root;
-  uint32_t turn = ++root->turns;
+  uint32_t turn = http ? root->turns : ++root->turns;
   return (struct exchange_plan){
       .id = (s->item.id << TURN_BITS) + turn,
       .session = s->item.id,
@@ -424,8 +427,8 @@ static struct exchange_plan plan_request(struct session *s)
       .stage = s->item.stage,
       /* The first one was due when the session was; the others are when the
        * script gets to them. */
-      .due_ns = turn == 1 ? s->item.due_ns : clock_ns(),
-      .capped = turn == 1 && s->item.capped,
+      .due_ns = turn == 1 && !http ? s->item.due_ns : clock_ns(),
+      .capped = turn == 1 && !http && s->item.capped,
   };
 }
 
@@ -434,7 +437,8 @@ static struct exchange_plan plan_request(struct session *s)
 static void send_request(struct session *s)
 {
   struct session_pool *p = s->pool;
-  const char *why = refusal(s);
+  bool http = p->request.http.len > 0;
+  const char *why = refusal(s, http);
   struct exchange_plan plan;
   struct request swapped;
   if (why) {
@@ -442,9 +446,9 @@ static void send_request(struct session *s)
     return;
   }
   /* With the last one, so that no session begins that cannot send any. */
-  if (++p->requests == p->config.max_requests)
+  if (!http && ++p->requests == p->config.max_requests)
     p->config.exhausted(p->config.ud);
-  plan = plan_request(s);
+  plan = plan_request(s, http);
   s->exchange = exchange_take(p->config.exchanges);
   swapped = *exchange_slot(s->exchange);
   *exchange_slot(s->exchange) = p->request;

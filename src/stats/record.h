@@ -87,6 +87,7 @@ struct record {
   const char *message;      /* the server's or the transport's words */
   const char *content_type; /* of the answer */
   const char *tags;         /* "a=b,c=d" */
+  const char *http; /* the name of what s:http did; NULL: an LLM request */
   /* SLOs of this request in ns; 0: the run's. */
   uint64_t slo_ttft_ns, slo_tpot_ns, slo_e2el_ns;
 };
