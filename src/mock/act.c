@@ -13,6 +13,8 @@ static struct str type_of(const struct mock_exchange *x)
     return x->plan.content_type;
   if (x->fixed)
     return x->content_type;
+  if (x->record.stream && MOCK_IS_NDJSON(x->ask.api))
+    return STR("application/x-ndjson");
   return x->record.stream ? STR("text/event-stream; charset=utf-8")
                           : STR("application/json");
 }
@@ -38,6 +40,12 @@ static void make_body(struct mock_exchange *x)
     return;
   }
   x->record.tokens = x->record.planned_tokens;
+  if (!MOCK_IS_OPENAI(x->ask.api)) {
+    struct mock_foreign f = mock_stream_foreign(x);
+    f.scratch = &x->body;
+    mock_foreign_body(&f, &x->ask);
+    return;
+  }
   u = mock_exchange_usage(x);
   mock_reply_body(&x->reply, x->contents, x->choices, x->finish,
                   x->plan.no_usage ? NULL : &u, &x->body);

@@ -62,15 +62,43 @@ static void words_of(const json_value *v, mock_ask_word_cb *word, void *ud)
   }
 }
 
+/* Where the prompt stands: in members of the body, some of them lists of
+ * messages. */
+static const char *const prompts[][3] = {
+    [MOCK_API_COMPLETIONS] = {"prompt"},
+    [MOCK_API_CHAT] = {"messages"},
+    [MOCK_API_RESPONSES] = {"instructions", "input"},
+    [MOCK_API_MESSAGES] = {"system", "messages"},
+    [MOCK_API_OLLAMA] = {"messages"},
+    [MOCK_API_GENERATE] = {"prompt"},
+    [MOCK_API_EMBEDDINGS] = {"input", "messages"},
+    [MOCK_API_RERANK] = {"query", "documents"},
+};
+
+static bool is_messages(const json_value *v)
+{
+  const json_value *first = json_first(v);
+  return json_is_array(v) && json_is_object(first) && !json_get(first, "text");
+}
+
+static void words_of_messages(const json_value *v, mock_ask_word_cb *word,
+                              void *ud)
+{
+  for (v = json_first(v); v; v = json_next(v)) {
+    words_of(json_get(v, "content"), word, ud);
+    words_of(json_get(v, "output"), word, ud);
+  }
+}
+
 void mock_ask_words(const struct mock_ask *a, mock_ask_word_cb *word, void *ud)
 {
-  const json_value *m;
-  if (!a->chat) {
-    words_of(json_get(a->root, "prompt"), word, ud);
-    return;
+  for (int i = 0; i < 3 && prompts[a->api][i]; i++) {
+    const json_value *v = json_get(a->root, prompts[a->api][i]);
+    if (is_messages(v))
+      words_of_messages(v, word, ud);
+    else
+      words_of(v, word, ud);
   }
-  for (m = json_first(json_get(a->root, "messages")); m; m = json_next(m))
-    words_of(json_get(m, "content"), word, ud);
 }
 
 static void count_word(struct str word, void *ud)
@@ -108,26 +136,66 @@ static int64_t whole(const json_value *root, const char *key, int64_t least,
   return x == floor(x) && x >= (double)least && x < 1e15 ? (int64_t)x : -2;
 }
 
+static int64_t count(const json_value *list)
+{
+  int64_t n = 0;
+  for (list = json_first(list); list; list = json_next(list))
+    n++;
+  return n;
+}
+
+/* A list of texts (or of lists of token ids), each a thing of its own. */
+static bool is_several(const json_value *v)
+{
+  return json_is_array(v) &&
+         (json_is_string(json_first(v)) || json_is_array(json_first(v)));
+}
+
+static int no_list(int *status, struct buf *why, const char *name)
+{
+  *status = 400;
+  buf_addf(why,
+           "1 validation error:\\n  {'type': 'list_type', 'loc': "
+           "'body.%s', 'msg': 'Input should be a valid list'}",
+           name);
+  return -1;
+}
+
 static int read_prompts(struct mock_ask *a, int *status, struct buf *why)
 {
-  const json_value *v = json_get(a->root, a->chat ? "messages" : "prompt");
-  if (a->chat && !json_is_array(v))
-    return refuse(status, why, 400,
-                  "1 validation error:\\n  {'type': 'list_type', 'loc': "
-                  "'body.messages', 'msg': 'Input should be a valid list'}");
-  if (!a->chat && !json_is_array(v) && !json_is_string(v))
+  const char *name = a->api == MOCK_API_COMPLETIONS            ? "prompt"
+                     : a->api == MOCK_API_RERANK               ? "documents"
+                     : a->api == MOCK_API_GENERATE             ? "prompt"
+                     : a->chat && a->api != MOCK_API_RESPONSES ? "messages"
+                                                               : "input";
+  const json_value *v = json_get(a->root, name);
+  bool list = strcmp(name, "messages") == 0 || a->api == MOCK_API_RERANK;
+  if (list && !json_is_array(v))
+    return no_list(status, why, name);
+  if (a->api == MOCK_API_EMBEDDINGS && !v)
+    v = json_get(a->root, "messages");
+  if (!json_is_array(v) && !json_is_string(v))
     return refuse(status, why, 400,
                   "Either prompt or prompt_embeds must be "
                   "provided and non-empty.");
-  if (!a->chat &&
-      (json_is_string(json_first(v)) || json_is_array(json_first(v)))) {
-    int64_t prompts = 0;
-    for (v = json_first(v); v; v = json_next(v))
-      prompts++;
-    a->choices *= prompts;
-  }
+  if (a->api == MOCK_API_COMPLETIONS && is_several(v))
+    a->choices *= count(v);
+  a->inputs = is_several(v) ? count(v) : 1;
   mock_ask_words(a, count_word, &a->prompt_tokens);
   return 0;
+}
+
+/* What the APIs call the longest answer. */
+static int64_t read_longest(const struct mock_ask *a)
+{
+  static const char *const names[] = {"max_completion_tokens",
+                                      "max_output_tokens", "max_tokens"};
+  int64_t n = -1;
+  if (MOCK_IS_NDJSON(a->api))
+    return whole(json_get(a->root, "options"), "num_predict", 1, -1);
+  for (int i = 0; i < 3 && n == -1; i++)
+    n = whole(a->root, names[i], 1, -1);
+  return n;
 }
 
 static int read_numbers(struct mock_ask *a, int *status, struct buf *why)
@@ -135,36 +203,54 @@ static int read_numbers(struct mock_ask *a, int *status, struct buf *why)
   a->choices = whole(a->root, "n", 1, 1);
   if (a->choices < 1 || a->choices > 128)
     return refuse(status, why, 400, "n must be a whole number from 1 to 128");
-  a->max_tokens = whole(a->root, "max_completion_tokens", 1, -1);
-  if (a->max_tokens == -1)
-    a->max_tokens = whole(a->root, "max_tokens", 1, -1);
+  a->dimensions = whole(a->root, "dimensions", 1, 8);
+  if (a->dimensions < 1 || a->dimensions > 4096)
+    return refuse(status, why, 400, "dimensions must be from 1 to 4096");
+  a->max_tokens = read_longest(a);
   if (a->max_tokens == -2)
     return refuse(status, why, 400, "max_tokens must be at least 1");
   return 0;
 }
 
-int mock_ask_read(struct mock_ask *a, bool chat, struct str body, int *status,
-                  struct buf *why)
+/* vLLM's chats and completions tell usage in a stream when asked; the others
+ * always do. */
+static void read_usage(struct mock_ask *a)
 {
-  const json_value *options, *tool;
-  *a = (struct mock_ask){.chat = chat, .choices = 1, .max_tokens = -1};
+  const json_value *options = json_get(a->root, "stream_options");
+  a->usage = json_true(json_get(options, "include_usage"));
+  a->usage_each = json_true(json_get(options, "continuous_usage_stats"));
+}
+
+static void read_tool(struct mock_ask *a)
+{
+  const json_value *tool = json_first(json_get(a->root, "tools"));
+  const json_value *f = json_get(tool, "function");
+  copy_name(a->function, json_get(f ? f : tool, "name"));
+}
+
+int mock_ask_read(struct mock_ask *a, enum mock_api api, struct str body,
+                  int *status, struct buf *why)
+{
+  *a = (struct mock_ask){.api = api, .choices = 1, .max_tokens = -1};
+  a->chat = api != MOCK_API_COMPLETIONS && !MOCK_IS_POOLING(api);
   a->root = json_parse(body, NULL);
   if (!json_is_object(a->root))
     return refuse(status, why, 400,
                   "1 validation error:\\n  {'type': 'json_invalid', 'loc': "
                   "'body', 'msg': 'JSON decode error'}");
   copy_name(a->model, json_get(a->root, "model"));
-  a->stream = json_true(json_get(a->root, "stream"));
+  /* Ollama streams unless it is told not to. */
+  a->stream = json_true(json_get(a->root, "stream")) ||
+              (MOCK_IS_NDJSON(api) && !json_get(a->root, "stream"));
   a->ignore_eos = json_true(json_get(a->root, "ignore_eos"));
-  options = json_get(a->root, "stream_options");
-  a->usage = json_true(json_get(options, "include_usage"));
-  a->usage_each = json_true(json_get(options, "continuous_usage_stats"));
-  tool = json_first(json_get(a->root, "tools"));
-  copy_name(a->function, json_get(json_get(tool, "function"), "name"));
+  read_usage(a);
+  read_tool(a);
   a->mock = json_get(a->root, "mock");
   a->events = json_get(a->mock, "events");
   if (read_numbers(a, status, why) < 0)
     return -1;
+  if (!MOCK_IS_OPENAI(api))
+    a->choices = 1;
   return read_prompts(a, status, why);
 }
 

@@ -15,7 +15,7 @@ static bool fits(const struct mock_page *p, const struct mock_ask *a,
 {
   return p->tokens == tokens && p->prompt == a->prompt_tokens &&
          p->cached == cached && strcmp(p->function, a->function) == 0 &&
-         p->choices == a->choices && p->chat == a->chat &&
+         p->choices == a->choices && p->api == a->api &&
          p->stream == a->stream && p->usage == a->usage &&
          p->usage_each == a->usage_each && strcmp(p->model, a->model) == 0;
 }
@@ -33,7 +33,7 @@ struct mock_page *mock_blast_page(struct mock_blast *b,
   if (!b->pages)
     b->pages = mem_zalloc(MOCK_PAGES, sizeof *b->pages);
   p = &b->pages[b->count++];
-  *p = (struct mock_page){.chat = a->chat,
+  *p = (struct mock_page){.api = a->api,
                           .stream = a->stream,
                           .usage = a->usage,
                           .usage_each = a->usage_each,

@@ -9,7 +9,8 @@
 #define MOCK_PAGES 64
 
 struct mock_page {
-  bool chat, stream, usage, usage_each;
+  enum mock_api api;
+  bool stream, usage, usage_each;
   int64_t choices;
   uint64_t tokens, prompt, cached;
   char model[MOCK_ASK_NAME], function[MOCK_ASK_NAME];

@@ -6,6 +6,7 @@
 
 #include "mock/ask.h"
 #include "mock/engine.h"
+#include "mock/foreign.h"
 #include "mock/journal.h"
 #include "mock/pipe.h"
 #include "mock/reply.h"
@@ -89,8 +90,11 @@ static inline bool mock_exchange_active(const struct mock_exchange *x)
 /* route.c: decide what a request gets; leaves the state, its due time and
  * what the state needs. May close the connection. */
 void mock_route(struct mock_exchange *x, uint64_t now);
-/* generate.c: the same for chats and completions. */
-void mock_generate(struct mock_exchange *x, bool chat, uint64_t now);
+/* generate.c: the same for chats, completions and their like. */
+void mock_generate(struct mock_exchange *x, enum mock_api api, uint64_t now);
+
+/* stream.c: the exchange as foreign.c sees it. */
+struct mock_foreign mock_stream_foreign(struct mock_exchange *x);
 
 /* plan_source.c: change the plan as the request's headers, or the rules, or
  * the body's "mock" object say. Mistakes go to *e. */

@@ -49,6 +49,8 @@ static uint64_t plan_tokens(struct mock_exchange *x)
 {
   double drawn = mock_dist_draw(&x->plan.tokens, &x->rng) + 0.5;
   int64_t cap = x->ask.max_tokens, n = MOCK_MAX_TOKENS;
+  if (MOCK_IS_POOLING(x->ask.api))
+    return 0;
   if (drawn < MOCK_MAX_TOKENS)
     n = (int64_t)drawn;
   if (cap >= 0 && (n > cap || x->ask.ignore_eos || !x->plan.tokens_set))
@@ -65,6 +67,9 @@ static void plan_generation(struct mock_exchange *x)
   struct mock_record *r = &x->record;
   uint64_t tokens, cached;
   rng_init(&x->rng, m->config.seed, RNG_MOCK, r->number);
+  /* Ollama's calls are whole objects, which cannot come token by token. */
+  if (MOCK_IS_NDJSON(x->ask.api))
+    x->plan.tool_calls = 0;
   tokens = plan_tokens(x);
   x->choices = (uint64_t)x->ask.choices;
   r->planned_tokens = tokens * x->choices;
@@ -76,7 +81,7 @@ static void plan_generation(struct mock_exchange *x)
   x->job.prefill_tokens = r->prompt_tokens - cached;
   if (x->plan.one_event)
     x->plan.chunk = tokens ? (int64_t)tokens : 1;
-  mock_reply_begin(&x->reply, &x->plan, x->ask.chat,
+  mock_reply_begin(&x->reply, &x->plan, x->ask.api,
                    *x->ask.model ? x->ask.model : m->models, x->ask.function,
                    r->number, clock_wall_ns() / NS_PER_SEC);
   x->status = 200;
@@ -112,7 +117,7 @@ static void count_in(struct mock_exchange *x)
   x->record.in_flight = m->stats.in_flight;
 }
 
-void mock_generate(struct mock_exchange *x, bool chat, uint64_t now)
+void mock_generate(struct mock_exchange *x, enum mock_api api, uint64_t now)
 {
   struct err e = {0};
   struct buf why = {0};
@@ -121,11 +126,11 @@ void mock_generate(struct mock_exchange *x, bool chat, uint64_t now)
   count_in(x);
   mock_plan_of_rules(x, &e);
   mock_plan_of_headers(x, &e);
-  read = mock_ask_read(&x->ask, chat, buf_str(&x->conn->http.body), &status,
+  read = mock_ask_read(&x->ask, api, buf_str(&x->conn->http.body), &status,
                        &why) == 0;
   mock_plan_of_body(x, &e);
   x->ask.stream |= x->plan.force_stream;
-  x->ask.stream &= !x->plan.no_stream;
+  x->ask.stream &= !x->plan.no_stream && !MOCK_IS_POOLING(api);
   x->record.stream = x->ask.stream;
   if (mock_answer_plan(x, &e, now))
     ;

@@ -36,12 +36,15 @@ static void add_head(struct mock_reply *r, struct buf *out, const char *object,
 }
 
 void mock_reply_begin(struct mock_reply *r, const struct mock_plan *plan,
-                      bool chat, const char *model, const char *function,
-                      uint64_t number, uint64_t created)
+                      enum mock_api api, const char *model,
+                      const char *function, uint64_t number, uint64_t created)
 {
   struct buf id = {0};
+  bool chat = api != MOCK_API_COMPLETIONS;
   r->plan = plan;
+  r->api = api;
   r->chat = chat;
+  r->model = model;
   r->function = function && *function ? function : "lookup";
   id.p = r->id;
   id.cap = sizeof r->id;

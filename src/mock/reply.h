@@ -3,6 +3,7 @@
 #ifndef STOKE_MOCK_REPLY_H
 #define STOKE_MOCK_REPLY_H
 
+#include "mock/api.h"
 #include "mock/content.h"
 
 struct mock_usage {
@@ -11,7 +12,9 @@ struct mock_usage {
 
 struct mock_reply {
   const struct mock_plan *plan;
-  bool chat;
+  enum mock_api api;
+  bool chat;            /* a message, not bare text */
+  const char *model;    /* borrowed */
   struct buf head;      /* an event up to the index of its choice */
   char id[40];          /* of tool calls */
   const char *function; /* their name */
@@ -20,8 +23,8 @@ struct mock_reply {
 /* The head is written anew; `number` makes the id, `created` is in seconds.
  * `model` and `function` are borrowed for as long as the reply is used. */
 void mock_reply_begin(struct mock_reply *r, const struct mock_plan *plan,
-                      bool chat, const char *model, const char *function,
-                      uint64_t number, uint64_t created);
+                      enum mock_api api, const char *model,
+                      const char *function, uint64_t number, uint64_t created);
 void mock_reply_deinit(struct mock_reply *r);
 
 /* What a streamed event says of one choice. */

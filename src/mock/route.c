@@ -57,26 +57,25 @@ static void answer_health(struct mock_exchange *x, uint64_t now)
   mock_answer_text(x, 200, "", (struct str){NULL, 0}, now);
 }
 
-static void route_chat(struct mock_exchange *x, uint64_t now)
-{
-  mock_generate(x, true, now);
-}
-
-static void route_completions(struct mock_exchange *x, uint64_t now)
-{
-  mock_generate(x, false, now);
-}
-
 static const struct route {
   const char *path, *method;
-  void (*answer)(struct mock_exchange *x, uint64_t now);
+  void (*answer)(struct mock_exchange *x, uint64_t now); /* NULL: generate */
+  enum mock_api api;
 } routes[] = {
-    {"/v1/chat/completions", "POST", route_chat},
-    {"/v1/completions", "POST", route_completions},
-    {"/v1/models", "GET", answer_models},
-    {"/health", "GET", answer_health},
-    {"/metrics", "GET", answer_metrics},
-    {"/stats", "GET", answer_stats},
+    {"/v1/chat/completions", "POST", NULL, MOCK_API_CHAT},
+    {"/v1/completions", "POST", NULL, MOCK_API_COMPLETIONS},
+    {"/v1/responses", "POST", NULL, MOCK_API_RESPONSES},
+    {"/v1/messages", "POST", NULL, MOCK_API_MESSAGES},
+    {"/api/chat", "POST", NULL, MOCK_API_OLLAMA},
+    {"/api/generate", "POST", NULL, MOCK_API_GENERATE},
+    {"/v1/embeddings", "POST", NULL, MOCK_API_EMBEDDINGS},
+    {"/v1/rerank", "POST", NULL, MOCK_API_RERANK},
+    {"/v2/rerank", "POST", NULL, MOCK_API_RERANK},
+    {"/rerank", "POST", NULL, MOCK_API_RERANK},
+    {"/v1/models", "GET", answer_models, 0},
+    {"/health", "GET", answer_health, 0},
+    {"/metrics", "GET", answer_metrics, 0},
+    {"/stats", "GET", answer_stats, 0},
 };
 
 static const struct route *find_route(const struct mock_exchange *x)
@@ -95,9 +94,13 @@ static const struct route *find_route(const struct mock_exchange *x)
 static bool authorised(const struct mock_exchange *x)
 {
   const char *key = x->conn->m->config.api_key;
+  struct str path = mock_http_path(&x->conn->http);
   struct str value = mock_http_header(&x->conn->http, STR("authorization"));
-  if (!key || !str_starts(mock_http_path(&x->conn->http), STR("/v1/")))
+  struct str bare = mock_http_header(&x->conn->http, STR("x-api-key"));
+  if (!key || !str_starts(path, STR("/v1/")))
     return true;
+  if (str_eq(path, STR("/v1/messages")))
+    return str_eq(str_trim(bare), str_of(key));
   if (!str_istarts(value, STR("bearer ")))
     return false;
   value.p += 7;
@@ -132,8 +135,8 @@ void mock_route(struct mock_exchange *x, uint64_t now)
   x->plan = x->conn->m->config.plan;
   if (turned_away(x, r, now))
     return;
-  if (strcmp(r->method, "POST") == 0) {
-    r->answer(x, now);
+  if (!r->answer) {
+    mock_generate(x, r->api, now);
     return;
   }
   mock_plan_of_headers(x, &e);

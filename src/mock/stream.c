@@ -29,8 +29,34 @@ static void put_event(struct mock_exchange *x, const char *name,
                       struct str data)
 {
   struct buf *b = text(x);
-  mock_pipe_event(&x->pipe, name, data, b);
+  if (MOCK_IS_NDJSON(x->ask.api)) {
+    buf_addstr(b, data);
+    buf_addc(b, '\n');
+  } else {
+    mock_pipe_event(&x->pipe, name, data, b);
+  }
   mock_pipe_put(&x->pipe, buf_str(b), x->out);
+}
+
+static void put_foreign(const char *name, struct str data, void *ud)
+{
+  put_event(ud, name, data);
+}
+
+struct mock_foreign mock_stream_foreign(struct mock_exchange *x)
+{
+  return (struct mock_foreign){.reply = &x->reply,
+                               .content = &x->contents[0],
+                               .finish = x->finish,
+                               .usage = mock_exchange_usage(x),
+                               .scratch = scratch(x),
+                               .put = put_foreign,
+                               .ud = x};
+}
+
+static bool is_foreign(const struct mock_exchange *x)
+{
+  return !MOCK_IS_OPENAI(x->ask.api);
 }
 
 static bool usage_in_each(const struct mock_exchange *x)
@@ -70,8 +96,19 @@ void mock_stream_ping(struct mock_exchange *x)
 
 /* ---- tokens ---- */
 
+static void act_foreign_role(struct mock_exchange *x)
+{
+  struct mock_foreign f = mock_stream_foreign(x);
+  mock_foreign_begin(&f);
+  mock_exchange_go(x, MOCK_TOKENS, mock_later(x->first_due, x->due));
+}
+
 static void act_role(struct mock_exchange *x)
 {
+  if (is_foreign(x)) {
+    act_foreign_role(x);
+    return;
+  }
   if (x->ask.chat && !x->plan.no_role && !x->plan.one_event)
     put_bare(x, MOCK_DELTA_ROLE, NULL);
   for (int64_t i = 0; i < x->plan.null_deltas; i++)
@@ -148,7 +185,12 @@ static void put_token(struct mock_exchange *x)
   x->sent++;
   x->record.tokens += piece.tokens;
   x->fresh++;
-  put_choice(x, &e);
+  if (is_foreign(x)) {
+    struct mock_foreign f = mock_stream_foreign(x);
+    mock_foreign_piece(&f, event);
+  } else {
+    put_choice(x, &e);
+  }
 }
 
 static void note_lateness(struct mock_exchange *x, uint64_t now)
@@ -190,6 +232,13 @@ static void act_token(struct mock_exchange *x, uint64_t now)
 
 static void act_finish(struct mock_exchange *x)
 {
+  if (is_foreign(x)) {
+    struct mock_foreign f = mock_stream_foreign(x);
+    if (!x->plan.no_finish)
+      mock_foreign_end(&f);
+    mock_exchange_made(x);
+    return;
+  }
   if (finish_apart(x) && !x->plan.no_finish)
     put_bare(x, MOCK_DELTA_NONE, x->finish);
   mock_exchange_go(x, MOCK_USAGE, x->due);
@@ -208,7 +257,7 @@ static void act_usage(struct mock_exchange *x)
 
 static void act_done(struct mock_exchange *x)
 {
-  if (!x->plan.no_done)
+  if (!x->plan.no_done && !is_foreign(x))
     put_event(x, NULL, STR("[DONE]"));
   mock_exchange_made(x);
 }

@@ -205,6 +205,115 @@ def test_mistakes_are_told_before_the_run(stoke, raw_server, scenario):
     assert not server.requests
 
 
+# ---- against the mock, whose log is the truth ----
+
+TEXTUAL = ["responses", "anthropic", "ollama", "ollama_generate"]
+
+
+def asked(scenario, endpoint, more=""):
+    return scenario(f"""return {{ request = function()
+        return {{ endpoint = "{endpoint}", prompt = "a b c d", max_tokens = 6 {more} }}
+      end, on_response = function(r)
+        if not r.ok then return end
+        stoke.record("words", select(2, r.text:gsub("%S+", "")))
+        stoke.record("thoughts", select(2, r.reasoning:gsub("%S+", "")))
+      end, metrics = {{ words = "counter", thoughts = "counter" }} }}""")
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("endpoint", TEXTUAL)
+@pytest.mark.parametrize("stream", [True, False])
+def test_mock_figures(stoke, mock, scenario, endpoint, stream):
+    server = mock("--ttft", "30ms", "--itl", "5ms", "--cached", "0.5",
+                  "--fault", "reasoning:2")
+    case = asked(scenario, endpoint, "" if stream else ", stream = false")
+    r = stoke.load(server.url, case, "-n", 8, "-c", 4)
+    assert r.outcomes == {"ok": 8}
+    assert r.json["total_input_tokens"] == 32
+    assert r.json["total_output_tokens"] == 48
+    assert r.stoke["custom"]["words"]["sum"] == 8 * 4
+    assert r.stoke["custom"]["thoughts"]["sum"] == 8 * 2
+    truth = {q["number"]: q for q in server.log}
+    for q in r.requests:
+        assert q["prompt_tokens"] == 4 and q["tokens"] == 6
+        assert q["chunks"] == (6 if stream else 0)
+        if not endpoint.startswith("ollama"):
+            assert q["cached_tokens"] == 2
+        assert q["finish_reason"] in (
+            "length", "max_tokens", "max_output_tokens", "incomplete")
+        assert (q["ttft_ms"] is not None) == stream
+    if stream:
+        assert all(q["events"] == 6 for q in truth.values())
+        assert 30 <= r.json["median_ttft_ms"] < 60
+
+
+@pytest.mark.parametrize("endpoint", ["responses", "anthropic"])
+@pytest.mark.parametrize("stream", ["true", "false"])
+def test_mock_tool_calls(stoke, mock, scenario, endpoint, stream):
+    server = mock("--ttft", "1ms", "--itl", "1ms", "--tokens", "9",
+                  "--fault", "tool-calls:2")
+    case = scenario(f"""return {{
+      request = function()
+        return {{ endpoint = "{endpoint}", prompt = "x", stream = {stream}, tools = {{
+          {{ type = "function", ["function"] = {{ name = "find" }} }} }} }}
+      end,
+      on_response = function(r)
+        local calls = r.tool_calls or {{}}
+        if #calls ~= 2 then return false, #calls .. " calls" end
+        for _, call in ipairs(calls) do
+          local arguments = stoke.json.decode(call.arguments)
+          if call.name ~= "find" or #call.id == 0 or not arguments or not arguments.text then
+            return false, call.name .. call.arguments
+          end
+        end
+      end }}""")
+    r = stoke.load(server.url, case, "-n", 3)
+    assert r.outcomes == {"ok": 3}, r
+    assert r.json["total_output_tokens"] == 27
+
+
+@pytest.mark.parametrize("endpoint", TEXTUAL)
+@pytest.mark.parametrize("fault, outcomes", [
+    ("cut:3", {"truncated"}), ("error:2", {"api_error"}),
+    ("status:429", {"rate_limited"}), ("bad-json:2", {"malformed"}),
+    ("no-finish", {"truncated"}), ("json-error", {"api_error"})])
+def test_mock_faults(stoke, mock, scenario, endpoint, fault, outcomes):
+    server = mock("--ttft", "1ms", "--itl", "1ms", "--fault", fault)
+    r = stoke.load(server.url, asked(scenario, endpoint), "-n", 2, code=1)
+    assert set(r.outcomes) == outcomes, r
+
+
+def test_mock_keys(stoke, mock, scenario):
+    """Anthropic's key has a header of its own."""
+    server = mock("--ttft", "1ms", "--itl", "1ms", "--api-key", "sesame")
+    for endpoint in ("anthropic", "responses"):
+        case = asked(scenario, endpoint)
+        r = stoke.load(server.url, case, "-n", 1,
+                       env={"OPENAI_API_KEY": "sesame"})
+        assert r.outcomes == {"ok": 1}
+        r = stoke.load(server.url, case, "-n", 1, code=1,
+                       env={"OPENAI_API_KEY": "wrong"})
+        assert r.outcomes == {"auth": 1}
+
+
+@pytest.mark.parametrize("table, tokens", [
+    ('endpoint = "embeddings", prompt = { "a b", "c" }', 3),
+    ('endpoint = "embeddings", prompt = "a b", dimensions = 3', 2),
+    ('endpoint = "rerank", prompt = "q", documents = { "a b", "c d" }', 5),
+    ('endpoint = "/rerank", prompt = "q", documents = { "a" }', 2)])
+def test_mock_pooling(stoke, mock, scenario, table, tokens):
+    server = mock("--ttft", "20ms")
+    r = stoke.run("-u", server.url, scenario(asking("{" + table + "}")),
+                  "-n", 6, "-c", 3)
+    assert r.outcomes == {"ok": 6}
+    assert r.json["total_input_tokens"] == 6 * tokens
+    assert 20 <= r.json["median_e2el_ms"] < 50
+    assert "usage" not in r.err  # the pre-flight misses nothing
+
+
+# ---- against a server that nobody here wrote ----
+
+
 @pytest.mark.parametrize("endpoint", ["responses", "anthropic", "ollama",
                                       "ollama_generate"])
 def test_aimock(stoke, aimock, scenario, endpoint):

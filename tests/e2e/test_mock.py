@@ -174,7 +174,7 @@ def test_endpoints(client):
 
 
 def test_what_it_lacks(client):
-    a = client.get("/v1/embeddings")
+    a = client.get("/v1/audio/speech")
     assert a.status == 404 and a.json == {"detail": "Not Found"}
     assert client.get("/v1/chat/completions").status == 405
 

@@ -13,7 +13,8 @@ static struct mock_ask read_chat(const char *body)
   struct mock_ask a;
   struct buf why = {0};
   int status = 0;
-  assert_int_equal(mock_ask_read(&a, true, str_of(body), &status, &why), 0);
+  assert_int_equal(
+      mock_ask_read(&a, MOCK_API_CHAT, str_of(body), &status, &why), 0);
   buf_free(&why);
   return a;
 }
@@ -65,8 +66,9 @@ static void prompts_of_completions(void **state)
     struct mock_ask a;
     struct buf why = {0};
     int status;
-    assert_int_equal(
-        mock_ask_read(&a, false, str_of(rows[i].body), &status, &why), 0);
+    assert_int_equal(mock_ask_read(&a, MOCK_API_COMPLETIONS,
+                                   str_of(rows[i].body), &status, &why),
+                     0);
     assert_int_equal(a.prompt_tokens, rows[i].words);
     assert_int_equal(a.choices, rows[i].choices);
     mock_ask_deinit(&a);
@@ -76,19 +78,25 @@ static void prompts_of_completions(void **state)
 static void refuses_with_words(void **state)
 {
   static const struct {
-    bool chat;
+    enum mock_api api;
     const char *body, *words;
   } rows[] = {
-      {true, "{\"messages\":", "json_invalid"},
-      {true, "[]", "json_invalid"},
-      {true, "", "json_invalid"},
-      {true, "{\"messages\":\"text\"}", "list_type"},
-      {true, "{}", "list_type"},
-      {false, "{}", "prompt"},
-      {true, "{\"messages\":[],\"max_tokens\":0}", "max_tokens"},
-      {true, "{\"messages\":[],\"max_tokens\":1.5}", "max_tokens"},
-      {true, "{\"messages\":[],\"n\":0}", "n must be"},
-      {true, "{\"messages\":[],\"n\":\"2\"}", "n must be"},
+      {MOCK_API_CHAT, "{\"messages\":", "json_invalid"},
+      {MOCK_API_CHAT, "[]", "json_invalid"},
+      {MOCK_API_CHAT, "", "json_invalid"},
+      {MOCK_API_CHAT, "{\"messages\":\"text\"}", "list_type"},
+      {MOCK_API_CHAT, "{}", "list_type"},
+      {MOCK_API_COMPLETIONS, "{}", "prompt"},
+      {MOCK_API_CHAT, "{\"messages\":[],\"max_tokens\":0}", "max_tokens"},
+      {MOCK_API_CHAT, "{\"messages\":[],\"max_tokens\":1.5}", "max_tokens"},
+      {MOCK_API_CHAT, "{\"messages\":[],\"n\":0}", "n must be"},
+      {MOCK_API_CHAT, "{\"messages\":[],\"n\":\"2\"}", "n must be"},
+      {MOCK_API_MESSAGES, "{\"messages\":1}", "body.messages"},
+      {MOCK_API_RESPONSES, "{}", "prompt"},
+      {MOCK_API_RERANK, "{\"query\":\"a\"}", "body.documents"},
+      {MOCK_API_EMBEDDINGS, "{\"input\":\"a\",\"dimensions\":0}", "dimensions"},
+      {MOCK_API_OLLAMA, "{\"messages\":[],\"options\":{\"num_predict\":0}}",
+       "max_tokens"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -96,7 +104,7 @@ static void refuses_with_words(void **state)
     struct buf why = {0};
     int status = 0;
     assert_int_equal(
-        mock_ask_read(&a, rows[i].chat, str_of(rows[i].body), &status, &why),
+        mock_ask_read(&a, rows[i].api, str_of(rows[i].body), &status, &why),
         -1);
     assert_int_equal(status, 400);
     assert_non_null(strstr(buf_cstr(&why), rows[i].words));
@@ -183,9 +191,58 @@ static void a_block_that_was_pushed_out(void **state)
   mock_prefix_deinit(&p);
 }
 
+static void other_apis(void **state)
+{
+  static const struct {
+    enum mock_api api;
+    const char *body;
+    uint64_t words;
+    int64_t inputs, max_tokens;
+    bool stream;
+  } rows[] = {
+      {MOCK_API_RESPONSES,
+       "{\"instructions\":\"a\",\"input\":\"b c\",\"max_output_tokens\":5,"
+       "\"stream\":true}",
+       3, 1, 5, true},
+      {MOCK_API_RESPONSES,
+       "{\"input\":[{\"role\":\"user\",\"content\":[{\"text\":\"a b\"}]},"
+       "{\"output\":\"c\"}]}",
+       3, 1, -1, false},
+      {MOCK_API_MESSAGES,
+       "{\"system\":\"a\",\"messages\":[{\"content\":\"b\"}],"
+       "\"max_tokens\":7}",
+       2, 1, 7, false},
+      {MOCK_API_OLLAMA,
+       "{\"messages\":[{\"content\":\"b\"}],\"options\":{\"num_predict\":"
+       "3}}",
+       1, 1, 3, true},
+      {MOCK_API_GENERATE, "{\"prompt\":\"a b\",\"stream\":false}", 2, 1, -1,
+       false},
+      {MOCK_API_EMBEDDINGS, "{\"input\":[\"a b\",\"c\"]}", 3, 2, -1, false},
+      {MOCK_API_EMBEDDINGS, "{\"input\":[1,2,3]}", 3, 1, -1, false},
+      {MOCK_API_RERANK, "{\"query\":\"q\",\"documents\":[\"a b\",\"c\"]}", 4, 2,
+       -1, false},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct mock_ask a;
+    struct buf why = {0};
+    int status;
+    assert_int_equal(
+        mock_ask_read(&a, rows[i].api, str_of(rows[i].body), &status, &why), 0);
+    assert_int_equal(a.prompt_tokens, rows[i].words);
+    assert_int_equal(a.inputs, rows[i].inputs);
+    assert_int_equal(a.max_tokens, rows[i].max_tokens);
+    assert_int_equal(a.stream, rows[i].stream);
+    mock_ask_deinit(&a);
+    buf_free(&why);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(other_apis),
       cmocka_unit_test(reads_a_chat),
       cmocka_unit_test(the_newer_name_of_max_tokens_wins),
       cmocka_unit_test(prompts_of_completions),
