@@ -97,3 +97,8 @@ bool normal_form(const struct unicode *u, enum normal_form form, struct str in,
   buf_add(out, p, (size_t)(end - p));
   return true;
 }
+
+const char *normal_form_version(void)
+{
+  return utf8proc_version();
+}

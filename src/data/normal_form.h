@@ -17,4 +17,7 @@ enum normal_form { NORMAL_NFC, NORMAL_NFD, NORMAL_NFKC, NORMAL_NFKD };
 bool normal_form(const struct unicode *u, enum normal_form form, struct str in,
                  struct buf *out, size_t *head);
 
+/* The library's: "2.8.0". */
+const char *normal_form_version(void);
+
 #endif

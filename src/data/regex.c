@@ -99,3 +99,12 @@ int regex_next(const struct regex *r, struct regex_scratch *s, struct str text,
   }
   return 0;
 }
+
+const char *regex_version(char out[64])
+{
+  int n = pcre2_config(PCRE2_CONFIG_VERSION, NULL);
+  out[0] = '\0';
+  if (n > 0 && n <= 64)
+    pcre2_config(PCRE2_CONFIG_VERSION, out);
+  return out;
+}

@@ -41,6 +41,9 @@ struct regex_walk {
 int regex_next(const struct regex *r, struct regex_scratch *s, struct str text,
                struct regex_walk *w, size_t *start, size_t *end);
 
+/* "10.42 2022-12-11", in `out`, which is returned. */
+const char *regex_version(char out[64]);
+
 /* The translation alone: appends PCRE2's spelling to `out`. 0 or -1. */
 int regex_translate(struct buf *out, struct str pattern, const char *place,
                     struct err *e);

@@ -20,7 +20,10 @@ static struct str map_file(const char *path, struct err *e)
   void *p;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 || fstat(fd, &st) < 0) {
-    err_add(e, "%s: %s", path, strerror(errno));
+    err_add(e, "%s: %s%s", path, strerror(errno),
+            errno == ENOENT ? "; it takes the path of a tokenizer.json or of "
+                              "the folder it is in, not a model's name"
+                            : "");
     if (fd >= 0)
       close(fd);
     return (struct str){NULL, 0};

@@ -1,0 +1,96 @@
+"""`stoke tokenize` on the small tokenizers of tests/data."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.asan
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "tokenizer"
+BYTES = DATA / "bytes.json"
+TEXT = "they had  a  naïve 中\n"
+
+
+@pytest.fixture
+def tokenize(stoke, tmp_path):
+    """tokenize(*args, typed=None) is the finished process; `typed` is its
+    standard input. The cache folder is the test's own."""
+
+    def run(*args, typed=None, file=BYTES):
+        p = stoke.command("tokenize", "-t", file, *args,
+                          env={"XDG_CACHE_HOME": str(tmp_path / "cache")},
+                          stdin=subprocess.PIPE)
+        p.popen.stdin.write(typed or "")
+        p.popen.stdin.close()
+        p.popen.stdin = None
+        return p.wait()
+
+    return run
+
+
+def known(text):
+    for line in (DATA / "cases.jsonl").read_text().splitlines():
+        case = json.loads(line)
+        if case["file"] == "bytes.json" and case["text"] == text:
+            return case
+    raise KeyError(text)
+
+
+def test_ids_of_a_text(tokenize):
+    case = known("café")
+    r = tokenize("café")
+    assert r.code == 0 and r.out.split() == [str(i) for i in case["ids"]]
+    r = tokenize("--add-special-tokens", "café")
+    assert r.out.split() == [str(i) for i in case["full"]]
+
+
+def test_standard_input_and_back(tokenize):
+    ids = tokenize(typed=TEXT).out
+    assert ids == tokenize("-", typed=TEXT).out
+    assert tokenize("--count", typed=TEXT).out == f"{len(ids.split())}\n"
+    assert tokenize("--decode", ids).out == TEXT + "\n"
+
+
+def test_special_tokens_are_left_out(tokenize):
+    ids = tokenize("--add-special-tokens", "on").out
+    assert tokenize("--decode", ids).out == "<|begin|>on\n"
+    assert tokenize("--decode", "--skip-special-tokens", ids).out == "on\n"
+
+
+def test_a_text_a_line(tokenize):
+    texts = ["", "a\nb", "\U0001f600", "x" * 5000]
+    r = tokenize("--lines", typed="".join(json.dumps(t) + "\n" for t in texts))
+    assert r.code == 0
+    rows = r.out.splitlines()
+    assert [len(json.loads(row)) for row in rows][0::3] == [0, 5000]
+    r = tokenize("--lines", "--decode", typed=r.out)
+    assert [json.loads(line) for line in r.out.splitlines()] == texts
+
+
+def test_mistakes(tokenize, stoke):
+    r = tokenize("--lines", typed='"a"\nb\n')
+    assert r.code == 1 and "line 2: not a JSON string" in r.err
+    r = tokenize("x", file=DATA / "none.json")
+    assert r.code == 2 and "none.json" in r.err
+    r = tokenize("x", file=DATA / "cases.jsonl")
+    assert r.code == 2 and "cases.jsonl" in r.err
+    r = stoke.command("tokenize", "x").wait()
+    assert r.code == 2 and "--tokenizer" in r.err
+
+
+def test_the_index_is_kept_for_next_time(tokenize, tmp_path):
+    big = tmp_path / "tokenizer.json"
+    data = json.loads(BYTES.read_text())
+    size = len(data["model"]["vocab"])
+    data["model"]["vocab"].update({f"ĠĠ{i}": size + i for i in range(20000)})
+    big.write_text(json.dumps(data))
+    first = tokenize("hello there", file=tmp_path).out
+    kept, = (tmp_path / "cache" / "stoke").iterdir()
+    assert tokenize("hello there", file=tmp_path).out == first
+    block = bytearray(kept.read_bytes())
+    block[len(block) // 2] ^= 1
+    kept.write_bytes(block)
+    assert tokenize("hello there", file=tmp_path).out == first
+    assert kept.read_bytes() != block
