@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "script/backend.h"
 #include "script_box.h"
 
@@ -269,6 +270,32 @@ static void mistakes_of_its_function(void **state)
   }
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define WATCHED 0 /* tsan holds signals back until a call that may block */
+#else
+#define WATCHED 1
+#endif
+
+/* As long as a hook may, a body may take; not longer. */
+static void a_body_that_does_not_return(void **state)
+{
+  struct watchdog *w = watchdog_new(100 * NS_PER_MS);
+  struct box b = box_open(
+      "return { backends = { mine = { path = '/mine', body = function() local "
+      "x = 0 while true do x = x + 1 end end } }, request = function() return "
+      "{ endpoint = 'mine', prompt = 'x' } end }");
+  (void)state;
+  vm_free(b.vm);
+  b.vm = box_vm(&b, (struct vm_config){.watchdog = w});
+  vm_start(b.vm, clock_ns());
+  if (WATCHED) {
+    assert_int_equal(box_request(&b, 1), VM_FAILED);
+    assert_has(vm_error(b.vm), "did not return");
+  }
+  box_close(&b);
+  watchdog_free(w);
+}
+
 /* All at once, each with its place. */
 static void mistakes_when_loading(void **state)
 {
@@ -342,6 +369,7 @@ int main(void)
       cmocka_unit_test(ten_lines_in_a_folder),
       cmocka_unit_test(a_function_and_fields_of_its_own),
       cmocka_unit_test(mistakes_of_its_function),
+      cmocka_unit_test(a_body_that_does_not_return),
       cmocka_unit_test(mistakes_when_loading),
       cmocka_unit_test(found_by_path),
   };
