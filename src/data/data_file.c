@@ -145,28 +145,34 @@ static int token_count(struct str s, uint64_t *out)
   return 0;
 }
 
-int data_csv_moment(const struct data_file *f, struct str record,
-                    struct data_moment *out, char why[160])
+/* One field into its place of *out. */
+static int read_column(const struct data_file *f, size_t i, struct str s,
+                       struct data_moment *out)
 {
-  char text[128];
+  if (i == f->trace_columns[COLUMN_TIME])
+    return trace_time_parse(s, &out->seconds);
+  if (i == f->trace_columns[COLUMN_INPUT])
+    return token_count(s, &out->input_len);
+  if (i == f->trace_columns[COLUMN_OUTPUT])
+    return token_count(s, &out->output_len);
+  return 0;
+}
+
+int data_csv_moment(const struct data_file *f, struct str record,
+                    struct buf *field, struct data_moment *out, char why[160])
+{
   for (size_t i = 0; i < f->n_columns && record.p; i++) {
-    struct buf field = {.p = text, .cap = sizeof text, .max = sizeof text};
-    int rc = csv_field(&record, f->separator, &field);
-    struct str s = {text, field.len};
-    if (rc < 0)
+    struct str s;
+    buf_reset(field);
+    if (csv_field(&record, f->separator, field) < 0) {
       snprintf(why, 160, "column \"%.60s\": text behind its closing quote",
                f->columns[i]);
-    if (rc < 0)
       return -1;
-    if (i == f->trace_columns[COLUMN_TIME])
-      rc = trace_time_parse(s, &out->seconds);
-    else if (i == f->trace_columns[COLUMN_INPUT])
-      rc = token_count(s, &out->input_len);
-    else if (i == f->trace_columns[COLUMN_OUTPUT])
-      rc = token_count(s, &out->output_len);
-    if (rc < 0) {
+    }
+    s = buf_str(field);
+    if (read_column(f, i, s, out) < 0) {
       snprintf(why, 160, "column \"%.60s\": \"%.*s\" is no %s", f->columns[i],
-               (int)(s.len < 40 ? s.len : 40), s.p,
+               (int)(s.len < 40 ? s.len : 40), s.p ? s.p : "",
                i == f->trace_columns[COLUMN_TIME] ? "time" : "whole number");
       return -1;
     }
@@ -187,10 +193,12 @@ static int json_moment(const struct data_file *f, struct str row,
 int data_moment(const struct data_file *f, struct str row,
                 struct data_moment *out)
 {
+  struct buf field = {0};
   char why[160];
   int rc = f->info.container == CONTAINER_CSV
-               ? data_csv_moment(f, row, out, why)
+               ? data_csv_moment(f, row, &field, out, why)
                : json_moment(f, row, out);
   out->seconds -= f->t0;
+  buf_free(&field);
   return rc;
 }

@@ -29,8 +29,8 @@ int data_index(struct data_file *f, const struct data_options *o,
 /* Newlines in [from, to) of the file. */
 uint64_t data_newlines(int fd, uint64_t from, uint64_t to);
 /* As data_moment, but in the file's own seconds and from CSV alone; -1 with
- * the reason. */
+ * the reason. `field` is scratch. */
 int data_csv_moment(const struct data_file *f, struct str record,
-                    struct data_moment *out, char why[160]);
+                    struct buf *field, struct data_moment *out, char why[160]);
 
 #endif

@@ -4,31 +4,10 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "data/csv.h"
-#include "data/data_impl.h"
 #include "data/flaws.h"
-#include "data/trace_time.h"
-#include "data/window.h"
-
-/* One pass over the file: cut it into rows, check each, keep its place. A bad
- * row is an error or is left out, as the user wants; where it is not clear any
- * more where rows begin, the file is broken and the pass ends. */
+#include "data/indexer.h"
 
 enum { BAD_ROWS_TOLD = 10 };
-
-struct indexer {
-  struct data_file *f;
-  const struct data_options *o;
-  struct err *e;
-  struct window w;
-  uint64_t bad;  /* rows that are errors */
-  double *times; /* of a trace's rows */
-  uint64_t times_cap;
-  bool unsorted;              /* they are */
-  struct buf field;           /* a CSV field */
-  struct buf first;           /* the first row that was skipped, in words */
-  uint64_t line, line_offset; /* the last line that was counted */
-};
 
 /* ---- what is wrong ---- */
 
@@ -41,9 +20,7 @@ static uint64_t line_of(struct indexer *x, uint64_t offset)
   return x->line + 1;
 }
 
-/* Always -1. */
-static int __attribute__((format(printf, 3, 4)))
-broken(struct indexer *x, uint64_t offset, const char *fmt, ...)
+int indexer_broken(struct indexer *x, uint64_t offset, const char *fmt, ...)
 {
   char words[200];
   va_list ap;
@@ -54,22 +31,22 @@ broken(struct indexer *x, uint64_t offset, const char *fmt, ...)
                  (unsigned long long)line_of(x, offset), words);
 }
 
-static void bad_row(struct indexer *x, uint64_t offset, const char *why)
+void indexer_bad_row(struct indexer *x, uint64_t offset, const char *why)
 {
   if (x->o->skip_bad_rows) {
     if (!x->f->info.skipped++)
       buf_addf(&x->first, "%llu: %s", (unsigned long long)line_of(x, offset),
                why);
   } else if (x->bad++ < BAD_ROWS_TOLD) {
-    broken(x, offset, "%s", why);
+    indexer_broken(x, offset, "%s", why);
   }
 }
 
-static int read_more(struct indexer *x)
+int indexer_more(struct indexer *x)
 {
   switch (window_more(&x->w)) {
   case WINDOW_FULL:
-    return broken(
+    return indexer_broken(
         x, window_offset(&x->w),
         "a row of more than %d MiB begins here (or a quote or bracket "
         "is not closed)",
@@ -82,14 +59,13 @@ static int read_more(struct indexer *x)
 
 /* ---- rows ---- */
 
-static void keep_row(struct indexer *x, uint64_t offset, size_t len)
+void indexer_keep(struct indexer *x, uint64_t offset, size_t len)
 {
   row_index_add(&x->f->rows, offset, len);
 }
 
-/* A trace's rows come in the order of their times. */
-static void keep_timed_row(struct indexer *x, uint64_t offset, size_t len,
-                           double seconds)
+void indexer_keep_timed(struct indexer *x, uint64_t offset, size_t len,
+                        double seconds)
 {
   uint64_t n = x->f->rows.n;
   if (n == x->times_cap) {
@@ -98,7 +74,7 @@ static void keep_timed_row(struct indexer *x, uint64_t offset, size_t len,
   }
   x->unsorted |= n && seconds < x->times[n - 1];
   x->times[n] = seconds;
-  keep_row(x, offset, len);
+  indexer_keep(x, offset, len);
 }
 
 static void guess_format(struct data_file *f)
@@ -132,7 +108,7 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
   guess_format(f);
   v = shape_check(&f->shape, f->info.format, why);
   if (v == SHAPE_BAD) {
-    bad_row(x, offset, why);
+    indexer_bad_row(x, offset, why);
   } else if (v == SHAPE_LEFT_OUT) {
     f->info.left_out++;
   } else {
@@ -140,9 +116,9 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
     if (!f->rows.n)
       learn(f);
     if (data_format_is_trace(f->info.format))
-      keep_timed_row(x, offset, row.len, shape_seconds(&f->shape));
+      indexer_keep_timed(x, offset, row.len, shape_seconds(&f->shape));
     else
-      keep_row(x, offset, row.len);
+      indexer_keep(x, offset, row.len);
   }
 }
 
@@ -157,9 +133,10 @@ static void json_line(struct indexer *x, struct str line, uint64_t offset)
   if (end == row.p + row.len)
     check_json(x, row, offset);
   else
-    bad_row(x, offset,
-            end ? "bad JSON: something follows the value"
-                : "bad JSON (a row is one JSON value on a line of its own)");
+    indexer_bad_row(
+        x, offset,
+        end ? "bad JSON: something follows the value"
+            : "bad JSON (a row is one JSON value on a line of its own)");
 }
 
 static void text_line(struct indexer *x, struct str line, uint64_t offset)
@@ -172,7 +149,7 @@ static void text_line(struct indexer *x, struct str line, uint64_t offset)
   for (const char *p = line.p, *end = p + line.len;
        (p = memchr(p, '\0', (size_t)(end - p))); p++)
     x->f->info.flaws++;
-  keep_row(x, offset, line.len);
+  indexer_keep(x, offset, line.len);
 }
 
 /* ---- lines ---- */
@@ -191,7 +168,7 @@ static int next_line(struct indexer *x, struct str *line)
       return end || rest.len;
     }
     from = rest.len;
-    if (read_more(x) < 0)
+    if (indexer_more(x) < 0)
       return -1;
   }
 }
@@ -223,7 +200,7 @@ static int next_byte(struct indexer *x)
         return w->p[w->pos] ? (unsigned char)w->p[w->pos] : 256;
     if (w->eof)
       return 0;
-    if (read_more(x) < 0)
+    if (indexer_more(x) < 0)
       return -1;
   }
 }
@@ -242,10 +219,11 @@ static int element(struct indexer *x)
       return 0;
     }
     if (w->eof)
-      return broken(x, window_offset(w),
-                    "bad JSON in the element that begins here (or the file is "
-                    "cut off)");
-    if (read_more(x) < 0)
+      return indexer_broken(
+          x, window_offset(w),
+          "bad JSON in the element that begins here (or the file is "
+          "cut off)");
+    if (indexer_more(x) < 0)
       return -1;
   }
 }
@@ -255,16 +233,17 @@ static int array_end(struct indexer *x)
   x->w.pos++;
   if (next_byte(x) == 0)
     return 0;
-  return broken(x, window_offset(&x->w), "text behind the end of the array");
+  return indexer_broken(x, window_offset(&x->w),
+                        "text behind the end of the array");
 }
 
 static int index_array(struct indexer *x)
 {
   int c = next_byte(x);
   if (c != '[')
-    return broken(x, window_offset(&x->w),
-                  "a JSON array must begin with [ (is it JSON Lines? "
-                  "format = \"jsonl\")");
+    return indexer_broken(x, window_offset(&x->w),
+                          "a JSON array must begin with [ (is it JSON Lines? "
+                          "format = \"jsonl\")");
   x->w.pos++;
   if ((c = next_byte(x)) == ']')
     return array_end(x);
@@ -274,192 +253,14 @@ static int index_array(struct indexer *x)
     if ((c = next_byte(x)) == ']')
       return array_end(x);
     if (c > 0 && c != ',')
-      return broken(x, window_offset(&x->w),
-                    "bad JSON: a comma or ] is missing here");
+      return indexer_broken(x, window_offset(&x->w),
+                            "bad JSON: a comma or ] is missing here");
     x->w.pos++;
     c = c > 0 ? next_byte(x) : c;
   }
   return c < 0 ? -1
-               : broken(x, window_offset(&x->w),
-                        "the array is not closed: the file is cut off");
-}
-
-/* ---- CSV ---- */
-
-/* 1 with a record and what lies behind it, 0 at the end, -1. */
-static int next_record(struct indexer *x, struct str *record, size_t *len)
-{
-  struct window *w = &x->w;
-  for (;;) {
-    struct str rest = window_rest(w);
-    const char *end =
-        csv_record(rest.p, rest.p + rest.len, x->f->separator, w->eof, record);
-    if (end) {
-      *len = (size_t)(end - rest.p);
-      return rest.len > 0;
-    }
-    if (w->eof) { /* a quote that is not closed: on with the next line */
-      end = memchr(rest.p, '\n', rest.len);
-      *len = end ? (size_t)(end + 1 - rest.p) : rest.len;
-      record->p = NULL;
-      return 1;
-    }
-    if (read_more(x) < 0)
-      return -1;
-  }
-}
-
-static bool find_column(struct data_file *f, struct str name, size_t *at)
-{
-  for (size_t i = 0; i < f->n_columns; i++)
-    if (str_eq(str_of(f->columns[i]), name)) {
-      *at = i;
-      return true;
-    }
-  return false;
-}
-
-static void add_column(struct data_file *f, struct str name)
-{
-  name = str_trim(name);
-  f->columns = mem_resize(f->columns, f->n_columns + 1, sizeof *f->columns);
-  f->columns[f->n_columns++] = mem_strndup(name.p ? name.p : "", name.len);
-}
-
-static void drop_column(struct data_file *f)
-{
-  mem_free(f->columns[--f->n_columns]);
-}
-
-static int check_columns(struct indexer *x)
-{
-  struct data_file *f = x->f;
-  struct str names = str_of(x->o->require);
-  int rc = 0;
-  size_t at;
-  for (size_t i = 0; i < f->n_columns; i++) {
-    if (!f->columns[i][0])
-      rc = broken(x, 0, "column %zu has no name", i + 1);
-    else if (find_column(f, str_of(f->columns[i]), &at) && at < i)
-      rc = broken(x, 0, "two columns are called \"%s\"", f->columns[i]);
-  }
-  while (names.len) {
-    struct str name = str_split(&names, '\n');
-    if (!find_column(f, name, &at))
-      rc = broken(x, 0, "no column \"%.*s\"", STR_ARG(name));
-  }
-  return rc;
-}
-
-static bool is_trace(struct data_file *f, const char *time, const char *input,
-                     const char *output)
-{
-  return find_column(f, str_of(time), &f->trace_columns[COLUMN_TIME]) &&
-         find_column(f, str_of(input), &f->trace_columns[COLUMN_INPUT]) &&
-         find_column(f, str_of(output), &f->trace_columns[COLUMN_OUTPUT]);
-}
-
-static int trace_format(struct indexer *x)
-{
-  struct data_file *f = x->f;
-  enum data_format wanted = f->info.format, found = DATA_CSV;
-  if (is_trace(f, "TIMESTAMP", "ContextTokens", "GeneratedTokens"))
-    found = DATA_AZURE;
-  else if (is_trace(f, "Timestamp", "Request tokens", "Response tokens"))
-    found = DATA_BURSTGPT;
-  if (wanted == DATA_GUESS)
-    f->info.format = found;
-  else if (wanted != DATA_CSV && wanted != found)
-    return broken(x, 0, "the columns of %s are %s", data_format_name(wanted),
-                  wanted == DATA_AZURE
-                      ? "TIMESTAMP, ContextTokens, GeneratedTokens"
-                      : "Timestamp, Request tokens, Response tokens, …");
-  return 0;
-}
-
-static int read_header(struct indexer *x)
-{
-  struct data_file *f = x->f;
-  struct str record;
-  size_t len;
-  int rc = next_record(x, &record, &len);
-  if (rc <= 0)
-    return rc;
-  if (!record.p)
-    return broken(x, 0, "a quote in the header is not closed");
-  while (record.p) {
-    buf_reset(&x->field);
-    if (csv_field(&record, f->separator, &x->field) < 0)
-      return broken(x, 0, "the header has text behind a closing quote");
-    add_column(f, buf_str(&x->field));
-  }
-  /* A comma at the end of each line. */
-  if (f->n_columns > 1 && !f->columns[f->n_columns - 1][0])
-    drop_column(f);
-  x->w.pos += len;
-  return check_columns(x) < 0 ? -1 : trace_format(x);
-}
-
-static bool count_fields(struct indexer *x, struct str record, char why[160])
-{
-  const struct data_file *f = x->f;
-  size_t n = 0;
-  while (record.p) {
-    buf_reset(&x->field);
-    if (csv_field(&record, f->separator, &x->field) < 0) {
-      snprintf(why, 160, "text behind the closing quote of field %zu", n + 1);
-      return false;
-    }
-    n++;
-  }
-  if (n == f->n_columns || (n == f->n_columns + 1 && !x->field.len))
-    return true;
-  snprintf(why, 160, "%zu field%s, but there are %zu columns", n,
-           n == 1 ? "" : "s", f->n_columns);
-  return false;
-}
-
-static void check_record(struct indexer *x, struct str record, uint64_t offset)
-{
-  struct data_file *f = x->f;
-  struct data_moment m = {0};
-  char why[160];
-  bool good = count_fields(x, record, why);
-  bool timed = data_format_is_trace(f->info.format);
-  if (good && timed) {
-    good = data_csv_moment(f, record, &m, why) == 0;
-    /* Requests that failed are logged with no tokens at all. */
-    if (good && m.input_len == 0) {
-      f->info.left_out++;
-      return;
-    }
-  }
-  if (!good) {
-    bad_row(x, offset, why);
-    return;
-  }
-  f->info.flaws += flaws_bytes(record);
-  if (timed)
-    keep_timed_row(x, offset, record.len, m.seconds);
-  else
-    keep_row(x, offset, record.len);
-}
-
-static int index_csv(struct indexer *x)
-{
-  struct str record;
-  size_t len;
-  int rc = read_header(x);
-  if (rc < 0)
-    return -1;
-  while ((rc = next_record(x, &record, &len)) > 0) {
-    if (!record.p)
-      bad_row(x, window_offset(&x->w), "a quote is not closed");
-    else if (str_trim(record).len)
-      check_record(x, record, window_offset(&x->w));
-    x->w.pos += len;
-  }
-  return rc;
+               : indexer_broken(x, window_offset(&x->w),
+                                "the array is not closed: the file is cut off");
 }
 
 /* ---- the file ---- */
@@ -488,7 +289,7 @@ static int begin(struct indexer *x)
   struct data_file *f = x->f;
   struct str head;
   const char *what;
-  if (read_more(x) < 0)
+  if (indexer_more(x) < 0)
     return -1;
   head = window_rest(&x->w);
   if ((what = foreign(head)))
@@ -525,7 +326,7 @@ static int rows(struct indexer *x)
 {
   switch (x->f->info.container) {
   case CONTAINER_ARRAY: return index_array(x);
-  case CONTAINER_CSV: return index_csv(x);
+  case CONTAINER_CSV: return indexer_csv(x);
   default: return index_lines(x);
   }
 }

@@ -4,64 +4,18 @@
 #include <stdlib.h>
 
 #include "base/scan.h"
-
-static bool continues(unsigned char c)
-{
-  return (c & 0xc0) == 0x80;
-}
-
-/* Length of the sequence at p (RFC 3629), or 0. */
-static size_t sequence(const unsigned char *p, size_t len)
-{
-  unsigned char c = p[0];
-  if (c < 0x80)
-    return 1;
-  if (c >= 0xc2 && c <= 0xdf)
-    return len >= 2 && continues(p[1]) ? 2 : 0;
-  if (c >= 0xe0 && c <= 0xef) {
-    unsigned char lo = c == 0xe0 ? 0xa0 : 0x80, hi = c == 0xed ? 0x9f : 0xbf;
-    return len >= 3 && p[1] >= lo && p[1] <= hi && continues(p[2]) ? 3 : 0;
-  }
-  if (c >= 0xf0 && c <= 0xf4) {
-    unsigned char lo = c == 0xf0 ? 0x90 : 0x80, hi = c == 0xf4 ? 0x8f : 0xbf;
-    return len >= 4 && p[1] >= lo && p[1] <= hi && continues(p[2]) &&
-                   continues(p[3])
-               ? 4
-               : 0;
-  }
-  return 0;
-}
-
-/* How many bytes at p are ASCII; sixteen at a time. */
-static size_t ascii_run(const char *p, size_t len)
-{
-  const uint64_t high = UINT64_C(0x8080808080808080);
-  size_t i = 0;
-  for (; i + 16 <= len; i += 16) {
-    uint64_t x[2];
-    memcpy(x, p + i, 16);
-    if ((x[0] | x[1]) & high)
-      break;
-  }
-  while (i < len && (unsigned char)p[i] < 0x80)
-    i++;
-  return i;
-}
+#include "data/utf8.h"
 
 uint64_t flaws_bytes(struct str s)
 {
   uint64_t n = 0;
-  size_t i = 0;
-  while (i < s.len) {
-    size_t len;
-    i += ascii_run(s.p + i, s.len - i);
-    if (i == s.len)
-      break;
-    len = sequence((const unsigned char *)s.p + i, s.len - i);
-    n += len == 0;
-    i += len ? len : 1;
+  for (;;) {
+    size_t good = utf8_valid(s);
+    if (good == s.len)
+      return n;
+    n++;
+    s = (struct str){s.p + good + 1, s.len - good - 1};
   }
-  return n;
 }
 
 /* The code unit of the \uXXXX at p, or -1. */
@@ -139,19 +93,9 @@ void flaws_mend_escapes(char *json, size_t len)
 
 void flaws_clean(struct buf *out, struct str s)
 {
-  size_t i = 0, plain = 0;
-  while (i < s.len) {
-    size_t len = s.p[i] == '\0'
-                     ? 0
-                     : sequence((const unsigned char *)s.p + i, s.len - i);
-    if (len) {
-      i += len;
-      continue;
-    }
-    buf_add(out, s.p + plain, i - plain);
-    buf_adds(out, "\xef\xbf\xbd");
-    plain = ++i;
+  while (s.p) {
+    utf8_add_repaired(out, str_split(&s, '\0'));
+    if (s.p)
+      buf_adds(out, "\xef\xbf\xbd");
   }
-  if (i > plain)
-    buf_add(out, s.p + plain, i - plain);
 }

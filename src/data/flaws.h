@@ -13,7 +13,8 @@ uint64_t flaws_bytes(struct str s);
 uint64_t flaws_escapes(struct str json);
 /* The same, overwritten by "\ufffd". */
 void flaws_mend_escapes(char *json, size_t len);
-/* Append `s` with U+FFFD for each byte that is not UTF-8, and for NUL. */
+/* Append `s` with U+FFFD for what is not UTF-8 (see utf8_repair), and for
+ * NUL. */
 void flaws_clean(struct buf *out, struct str s);
 
 #endif

@@ -1,6 +1,7 @@
 """Data files and the scenarios that read them, as a server sees them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -189,3 +190,31 @@ def test_mixed_has_two_classes(stoke, server):
     assert set(classes) == {"chat", "batch"}
     lengths = [q.json["max_tokens"] for q in server.requests]
     assert 15 < lengths.count(400) < 45 and lengths.count(150) > 15
+
+
+# ---- size ----
+
+def test_a_large_file_takes_little_memory(stoke, server, tmp_path):
+    """200 MB, rows drawn from all over it: less than 64 MB."""
+    row = json.dumps({"conversations": [
+        {"from": "human", "value": "why? \"so\"\n" * 200},
+        {"from": "gpt", "value": "because, caf\u00e9 " * 300}]})
+    with (tmp_path / "big.json").open("w") as f:
+        f.write("[" + row)
+        for _ in range(200_000_000 // len(row)):
+            f.write(",\n" + row)
+        f.write("]")
+    (tmp_path / "draw.lua").write_text("""return {
+      setup = function(run)
+        local d = stoke.data.open("big.json")
+        for _ = 1, 1000 do d:sample(run.rng) end
+        return d
+      end,
+      request = function(ctx) return { prompt = ctx.data:next().prompt } end,
+    }""")
+    p = stoke.start("-u", server.url, "-m", "m", "--no-preflight", "draw.lua",
+                    "-n", 2)
+    _, status, used = os.wait4(p.popen.pid, 0)
+    (tmp_path / "big.json").unlink()
+    assert status == 0
+    assert used.ru_maxrss < 64 << 10

@@ -21,6 +21,7 @@ fuzz: $(FUZZ_RUNS)                    ## each fuzzer for T=60 seconds
 $(FUZZ_RUNS): fuzz-%: build/fuzz/fuzz_%
 	@case $* in \
 	  sse|wire) seeds=tests/data/streams;; \
+	  data) seeds=tests/data/datasets;; \
 	  json|walk) seeds=tests/data/fuzz/json;; \
 	  *) seeds=tests/data/fuzz/$*;; \
 	esac; test -d $$seeds || seeds=; \

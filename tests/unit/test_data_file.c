@@ -223,6 +223,13 @@ static const struct bad {
      STR("a,b\n\"1\"2,3\n"),
      0,
      {"behind.csv:2: text behind the closing quote of field 1"}},
+    {"far.csv",
+     STR("TIMESTAMP,ContextTokens,GeneratedTokens\n"
+         "1,0000000000000000000000000000000000000000000000000000000000000000"
+         "0000000000000000000000000000000000000000000000000000000000000000"
+         "00000000000000000000000000000000000000000000000000000000000x,1\n"),
+     0,
+     {"far.csv:2: column \"ContextTokens\": \"0000"}},
     {"twice.csv", STR("a,a\n1,2\n"), 0, {"two columns are called \"a\""}},
     /* B106 */
     {"b106.jsonl",
