@@ -650,6 +650,12 @@ function stoke.duration(text) end
 ---@return stoke.Dist
 function stoke.dist(text) end
 
+---A stream for what many users share, such as document number `n`: from the run's seed and `n` alone,
+---so it draws the same on every thread, whoever asks first. Each call begins it anew.
+---@param n integer
+---@return stoke.Rng
+function stoke.rng(n) end
+
 ---The text of a file (64 MiB at most) in the scenario's folder, or where a `path` parameter points
 ---that the user has set. Relative paths start in the scenario's folder.
 ---@param path string

@@ -22,6 +22,7 @@ enum rng_domain {
   RNG_BRANCH,      /* a parallel branch of a session */
   RNG_SETUP,       /* setup() and other main-thread hooks */
   RNG_MOCK,        /* the embedded server */
+  RNG_SHARED,      /* what many users share: a script's stoke.rng(n) */
 };
 
 void rng_init(struct rng *r, uint64_t seed, enum rng_domain domain,

@@ -16,6 +16,7 @@
  * stoke.version, stoke.worker, stoke.workers
  * stoke.json, stoke.data         see bind_json.c, bind_data.c
  * stoke.duration(text | number)  -> seconds              [-0, +1, v]
+ * stoke.rng(n)                   -> random stream        [-0, +1, v]
  * stoke.dist(text | number)      -> distribution         [-0, +1, v]
  * stoke.read(path)               -> text | nil, err      [-0, +(1|2), m]
  * stoke.lines(path)              -> list | nil, err      [-0, +(1|2), m]
@@ -35,6 +36,16 @@ static int duration_l(lua_State *L)
                       "or 250ms",
                       s.p);
   lua_pushnumber(L, ns_to_sec(ns));
+  return 1;
+}
+
+/* A stream for what many users share, such as document number n: the same on
+ * every thread, whoever asks first. */
+static int rng_l(lua_State *L)
+{
+  lua_Number n = luaL_checknumber(L, 1);
+  luaL_argcheck(L, n >= 0 && n <= 0x1p53, 1, "a number from 0 up");
+  rng_init(rng_push(L), vm_seed(vm_of(L)), RNG_SHARED, (uint64_t)n);
   return 1;
 }
 
@@ -131,8 +142,13 @@ static int stop_l(lua_State *L)
 void bind_stoke(lua_State *L)
 {
   static const luaL_Reg functions[] = {
-      {"duration", duration_l}, {"dist", dist_l}, {"read", read_l},
-      {"lines", lines_l},       {"stop", stop_l}, {NULL, NULL},
+      {"duration", duration_l},
+      {"dist", dist_l},
+      {"rng", rng_l},
+      {"read", read_l},
+      {"lines", lines_l},
+      {"stop", stop_l},
+      {NULL, NULL},
   };
   const struct vm *vm = vm_of(L);
   lua_newtable(L);
