@@ -118,7 +118,9 @@ unsigned blocks_shown(unsigned asked, const struct run_info *r)
     asked &= ~(1u << BLOCK_QUEUE);
   if (!cap || !rate)
     asked &= ~(1u << BLOCK_E2EL_QUEUE);
+  /* Answers without tokens have no other times. */
   if (r->pooling)
-    asked = 1u << BLOCK_E2EL;
+    asked = 1u << BLOCK_E2EL |
+            (asked & (1u << BLOCK_QUEUE | 1u << BLOCK_E2EL_QUEUE));
   return asked;
 }

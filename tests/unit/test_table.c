@@ -186,6 +186,34 @@ static void b055_nothing_was_sent(void **state)
   metrics_free(m);
 }
 
+/* Embeddings: no token is made, so none is said to be missing. */
+static void answers_without_tokens(void **state)
+{
+  struct run_info r = {.pooling = true, .max_concurrency = 8};
+  struct summary s = {.completed = 2,
+                      .input_tokens = 30,
+                      .duration_s = 1.5,
+                      .n_percentiles = 1,
+                      .percentiles = {99},
+                      .output_sources = {[TOKENS_NONE] = 2}};
+  struct buf out = {0};
+  const char *text;
+  (void)state;
+  table_write(&out, &s, &r, BLOCKS_DEFAULT | 1u << BLOCK_QUEUE);
+  text = buf_cstr(&out);
+  assert_non_null(strstr(text, "Total input tokens:                      30"));
+  assert_non_null(
+      strstr(text, "Total token throughput (tok/s):          20.00"));
+  assert_non_null(strstr(text, "End-to-end Latency"));
+  assert_non_null(strstr(text, "Queueing"));
+  assert_null(strstr(text, "n/a"));
+  assert_null(strstr(text, "enerated"));
+  assert_null(strstr(text, "Output"));
+  assert_null(strstr(text, "First Token"));
+  assert_null(strstr(text, "Inter-token"));
+  buf_free(&out);
+}
+
 static void queue_blocks_need_a_cap(void **state)
 {
   struct run_info r = {.request_rate = 4, .max_concurrency = 8};
@@ -249,6 +277,7 @@ int main(void)
       cmocka_unit_test(b037_empty_sets_are_not_zero),
       cmocka_unit_test(unknown_tokens_are_not_zero),
       cmocka_unit_test(b055_nothing_was_sent),
+      cmocka_unit_test(answers_without_tokens),
       cmocka_unit_test(queue_blocks_need_a_cap),
       cmocka_unit_test(lists_of_blocks_and_percentiles),
   };
