@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "cli/cmd_mock.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_sweep.h"
 #include "cli/cmd_tokenize.h"
 #include "cli/version.h"
 
@@ -18,6 +19,7 @@ struct command {
 static const struct command commands[] = {
     {"run", cmd_run, "put load on a server and measure it"},
     {"find", cmd_find, "find the load at which a server saturates"},
+    {"sweep", cmd_sweep, "run over a grid of settings"},
     {"mock", cmd_mock, "be a server to try things on, with known answers"},
     {"tokenize", cmd_tokenize, "show how a model's tokenizer cuts a text"},
 };

@@ -1,0 +1,145 @@
+"""stoke sweep: grids of runs, their files, and going on after an end."""
+
+import csv
+import io
+import json
+import signal
+import time
+
+import pytest
+
+
+def sweep(stoke, url, *args, code=0, env=None):
+    r = stoke.command("sweep", "-u", url, "-m", "m", "--no-preflight", *args,
+                      env=env).wait(90)
+    assert r.code == code, r
+    return r
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_a_grid_becomes_cells_a_csv_and_a_json(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms", "--itl", "1ms")
+    sweep(stoke, server.url, "--vary", "max_concurrency=1..4*2", "--vary",
+          "max_tokens=2,3", "--set", "num_prompts=3*max_concurrency",
+          "--csv", "s.csv", "-o", "s.json", "--result-dir", "cells")
+    text = (tmp_path / "s.csv").read_bytes().decode()
+    assert text.startswith(
+        "concurrency,request_rate,input_len,output_len,num_prompts,max_tokens,")
+    assert text.count("\r\n") == 7 == text.count("\n")
+    rows = rows_of(text)
+    assert [(r["concurrency"], r["max_tokens"], r["num_prompts"]) for r in rows] == [
+        ("1", "2", "3"), ("2", "2", "6"), ("4", "2", "12"),
+        ("1", "3", "3"), ("2", "3", "6"), ("4", "3", "12")]
+    assert all(r["Completed"] == r["num_prompts"] and r["status"] == "ok" for r in rows)
+    assert all(float(r["P95 TTFT (ms)"]) >= 1.9 for r in rows)
+    whole = json.loads((tmp_path / "s.json").read_text())
+    assert whole["kind"] == "sweep" and whole["stop_reason"] == "done"
+    assert [level["index"] for level in whole["levels"]] == list(range(6))
+    cells = [json.loads((tmp_path / level["runs"][0]["file"]).read_text())
+             for level in whole["levels"]]
+    for level, cell in zip(whole["levels"], cells):
+        assert cell["completed"] == level["figures"]["completed"]
+    # B164: no level sees the prompts of another.
+    assert len({cell["stoke"]["seed"] for cell in cells}) == 6
+
+
+def test_zip_and_repeats(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms", "--itl", "1ms")
+    r = sweep(stoke, server.url, "--vary", "c=1,2", "--vary", "n=2,4", "--zip",
+              "--repeat", 3, "-q", "-o", "-", "--max-tokens", 2)
+    levels = json.loads(r.out)["levels"]
+    assert [x["values"] for x in levels] == [
+        {"max_concurrency": 1, "num_requests": 2},
+        {"max_concurrency": 2, "num_requests": 4}]
+    for level in levels:
+        assert len(level["runs"]) == 3
+        assert level["confidence_95"]["ttft.mean"] > 0
+    assert "±" in r.err
+
+
+def test_it_goes_on_where_it_was_interrupted(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms", "--itl", "1ms")
+    args = ("--vary", "c=1,2,4", "-n", 1000, "-d", "1s", "--max-tokens", 2,
+            "--csv", "s.csv", "--set", "drain=0")
+    p = stoke.command("sweep", "-u", server.url, "-m", "m", "--no-preflight", *args)
+    first = tmp_path / "stoke-sweep" / "max_concurrency=1,drain=0.json"
+    for _ in range(600):
+        if first.exists():
+            break
+        time.sleep(0.05)
+    time.sleep(0.2)
+    p.signal(signal.SIGINT)
+    r = p.wait(30)
+    assert r.code == 130, r
+    kept = first.read_bytes()
+    r = sweep(stoke, server.url, *args)
+    assert first.read_bytes() == kept
+    rows = rows_of((tmp_path / "s.csv").read_text())
+    assert [row["status"] for row in rows] == ["ok"] * 3
+    # Other settings are another sweep, which must not take these for its own.
+    r = sweep(stoke, server.url, *args, "--max-tokens", 3, code=2)
+    assert "of other settings" in r.err
+    assert first.read_bytes() == kept
+
+
+def test_b141_a_level_that_failed_is_there_and_says_so(stoke, mock, tmp_path):
+    path = tmp_path / "case.lua"
+    path.write_text("""return {
+      params = { bad = { default = 0 } },
+      request = function(ctx)
+        return { prompt = "x", max_tokens = 1,
+          path = ctx.params.bad == 1 and "/nowhere" or nil }
+      end }""")
+    server = mock("--ttft", "1ms")
+    r = sweep(stoke, server.url, path, "--vary", "bad=0,1,2", "-n", 3, "-o", "s.json")
+    levels = json.loads((tmp_path / "s.json").read_text())["levels"]
+    assert [x["status"] for x in levels] == ["ok", "failed", "ok"]
+    assert "failed" in r.out
+
+
+def test_the_stop_rule_skips_what_is_higher(stoke, mock, tmp_path):
+    server = mock("--ttft", "20ms", "--slots", 2, "--queue", 0)
+    r = sweep(stoke, server.url, "--vary", "c=2,8,16", "--vary", "max_tokens=1,2",
+              "-n", 32, "--stop-when", "error_rate > 10%", "-o", "s.json")
+    levels = json.loads((tmp_path / "s.json").read_text())["levels"]
+    status = {x["label"]: x["status"] for x in levels}
+    assert status["max_concurrency=16,max_tokens=1"] == "skipped", r
+    assert status["max_concurrency=2,max_tokens=2"] == "ok"
+    assert status["max_concurrency=16,max_tokens=2"] == "skipped"
+
+
+def test_nothing_that_a_spreadsheet_would_run(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms")
+    sweep(stoke, server.url, "--vary", "model==1+1,@x", "-n", 1, "--csv", "t.csv",
+          "--result-dir", "t")
+    rows = rows_of((tmp_path / "t.csv").read_text())
+    assert [r["model"] for r in rows] == ["'=1+1", "'@x"]
+
+
+@pytest.mark.parametrize("args, says", [
+    ((), "--vary is missing"),
+    (("--vary", "c=4..1"), "the range leads nowhere"),
+    (("--vary", "c=1,,2"), "a value is empty"),
+    (("--vary", "c=1", "--set", "n=4*x"), "x is neither varied nor set"),
+    (("--vary", "c=1,2", "--vary", "n=1", "--zip"), "has 2 values"),
+    (("--vary", "c=1", "--stop-when", "ttft.p99 > 2"), "needs a unit"),
+    (("--vary", "c=1", "--stop-when", "speed > 2"), "no figure is called speed"),
+    (("--vary", "c=1", "--reques-rate", 3), "did you mean --request-rate"),
+    (("--vary", "c=1", "--requests-out", "x"), "--save-requests"),
+    (("--vary", "nonesuch=1", "-n", "1"), "no parameter 'nonesuch'"),
+])
+def test_mistakes_are_told_before_anything_is_sent(stoke, mock, args, says):
+    server = mock()
+    r = sweep(stoke, server.url, *args, code=2)
+    assert says in r.err, r
+    assert not server.stop()
+
+
+def test_b076_fractional_rates(stoke, mock):
+    r = sweep(stoke, "http://127.0.0.1:1", "--vary", "request_rate=0.02..0.4:0.095",
+              "-n", 1, "--dry-run")
+    assert [line.split("--request-rate=")[1].split()[0] for line in
+            r.out.splitlines()] == ["0.02", "0.115", "0.21", "0.305", "0.4"]
