@@ -257,13 +257,17 @@ static void every_ready_scenario_makes_requests(void **state)
     snprintf(name, sizeof name, "%.*s", (int)strlen(path) - 14, path + 10);
     o.name = name;
     b.scenario = scenario_open(&o, &b.err);
-    if (!b.scenario)
-      fail_msg("%s", err_text(&b.err));
+    if (!b.scenario) { /* only for want of a file of the user's */
+      assert_has(err_text(&b.err), "needs -P file=");
+      box_close(&b);
+      continue;
+    }
     assert_string_equal(b.scenario->name, name);
     assert_non_null(b.scenario->description);
     b.vm = box_vm(&b, (struct vm_config){.main = true});
     assert_int_equal(vm_setup(b.vm, &data, &b.err), 0);
-    for (uint64_t id = 1; id < 100; id++)
+    for (uint64_t id = 1; scenario_has(b.scenario, HOOK_REQUEST) && id < 100;
+         id++)
       assert_has(box_body(&b, id),
                  b.request.backend->streams ? "\"stream\":true" : "\"input\":");
     buf_free(&data);
