@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -192,9 +193,7 @@ static int sleep_l(lua_State *L)
 
 static int now_l(lua_State *L)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  lua_pushnumber(L, (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+  lua_pushnumber(L, ns_to_sec(clock_ns()));
   return 1;
 }
 
