@@ -142,6 +142,9 @@ fuzz-pairs:
 
 -include tests/fuzz/fuzz.mk
 
+soak: all                             ## 100,000 sessions, flat memory
+	@$(PYTHON) tests/soak/sessions.py $(B)/stoke $(SESSIONS)
+
 BENCH := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 bench: all $(BENCH)                   ## what it costs, against raw readers
 	@$(PYTHON) tests/bench/run.py $(B) $(PARTS)
@@ -210,7 +213,7 @@ help:                                 ## this list
 	@echo '  V=release|debug|asan|tsan|cov picks the variant (now $(V))'
 
 .PHONY: all objects test check unit lua oracle e2e accuracy asan tsan \
-  asan-subset fuzz-pairs bench lint format format-check docs demo deps \
+  asan-subset fuzz-pairs bench soak lint format format-check docs demo deps \
   install clean help always
 .SECONDARY:
 .DELETE_ON_ERROR:

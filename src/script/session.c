@@ -418,6 +418,7 @@ static struct exchange_plan plan_request(struct session *s, bool http)
 {
   struct session *root = s->root;
   uint32_t turn = http ? root->turns : ++root->turns;
+  bool punctual = !root->has_waited;
   return (struct exchange_plan){
       .id = (s->item.id << TURN_BITS) + turn,
       .session = s->item.id,
@@ -425,10 +426,10 @@ static struct exchange_plan plan_request(struct session *s, bool http)
       .branch = s->branch,
       .phase = s->item.phase,
       .stage = s->item.stage,
-      /* The first one was due when the session was; the others are when the
-       * script gets to them. */
-      .due_ns = turn == 1 && !http ? s->item.due_ns : clock_ns(),
-      .capped = turn == 1 && !http && s->item.capped,
+      /* What a session does at once was due when it was; all else is when
+       * the script gets to it. */
+      .due_ns = punctual ? s->item.due_ns : clock_ns(),
+      .capped = punctual && s->item.capped,
   };
 }
 
@@ -449,6 +450,7 @@ static void send_request(struct session *s)
   if (!http && ++p->requests == p->config.max_requests)
     p->config.exhausted(p->config.ud);
   plan = plan_request(s, http);
+  s->root->has_waited = true;
   s->exchange = exchange_take(p->config.exchanges);
   swapped = *exchange_slot(s->exchange);
   *exchange_slot(s->exchange) = p->request;
@@ -491,6 +493,7 @@ static void yielded(struct session *s)
   case WAIT_BRANCHES: start_branches(s); break;
   case WAIT_THINK: root->think_ns += s->wait_ns; /* fall through */
   case WAIT_ALARM:
+    root->has_waited = true;
     alarm_set(&s->alarm, s->pool->config.loop, s->wait_ns, on_alarm, s);
     break;
   case WAIT_FAIL: {

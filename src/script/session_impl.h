@@ -55,6 +55,7 @@ struct session {
   /* of the root */
   struct list tree; /* branches alive */
   uint32_t turns, planned, next_branch;
+  bool has_waited; /* for anything: it no longer keeps the timetable */
   uint64_t started_ns, think_ns;
   enum session_end end;
   struct buf reason;

@@ -109,6 +109,14 @@ def test_think_and_sleep_pass_time(script):
         assert c["due_s"] - b["done_s"] >= 0.099
 
 
+def test_sleep_before_the_first_request_is_nobody_s_delay(script):
+    r = script("""
+    s:sleep(0.3)
+    s:request { prompt = "a" }""", "--num-sessions", 3, "-c", 3)
+    assert all(q["queue_ms"] < 200 for q in r.requests)
+    assert all(q["due_s"] > 0.29 for q in r.requests)
+
+
 def test_what_a_session_knows(script):
     r = script("""
     assert(s.data.word == "set up" and s.args[1] == "--tail")

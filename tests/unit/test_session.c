@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <lua.h>
 
 #include "base/clock.h"
 #include "session_box.h"
@@ -341,6 +342,36 @@ static void memory_past_the_cap_fails_one(void **state)
   stage_close(&g);
 }
 
+/* What 10,000 users on one thread cost who have said a little: the history
+ * itself lies outside the Lua heap. */
+static void ten_thousand_are_small(void **state)
+{
+  enum { N = 10000 };
+  struct session_stage g;
+  size_t before, each;
+  (void)state;
+  stage_open(&g,
+             SESSION("local chat = s:conversation { system = 'Be brief.' }\n"
+                     "chat:add('user', 'I am number ' .. s.id)\n"
+                     "local wait = s.rng:uniform(30, 40)\n"
+                     "s:sleep(wait)\n"
+                     "chat:continue()"),
+             0);
+  lua_gc(vm_state(g.box.vm), LUA_GCCOLLECT, 0);
+  before = vm_stats(g.box.vm).memory;
+  for (uint64_t id = 1; id <= N; id++)
+    stage_start(&g, id);
+  lua_gc(vm_state(g.box.vm), LUA_GCCOLLECT, 0);
+  each = (vm_stats(g.box.vm).memory - before) / N;
+  print_message("# a waiting session holds %zu bytes of Lua\n", each);
+  assert_in_range(each, 500, 8 * 1024);
+  session_cancel_all(g.pool, "seen enough");
+  assert_int_equal(g.n_ends, N);
+  lua_gc(vm_state(g.box.vm), LUA_GCCOLLECT, 0);
+  assert_in_range(vm_stats(g.box.vm).memory, 0, before + (2 << 20));
+  stage_close(&g);
+}
+
 /* ---- on the wire ---- */
 
 static void answers(struct conn *c)
@@ -501,6 +532,7 @@ int main(void)
       cmocka_unit_test(too_many_errors_stop_the_run),
       cmocka_unit_test(asks_the_run_to_stop),
       cmocka_unit_test(memory_past_the_cap_fails_one),
+      cmocka_unit_test(ten_thousand_are_small),
       cmocka_unit_test(a_request_is_answered),
       cmocka_unit_test(a_failed_request_does_not_raise),
       cmocka_unit_test(killed_while_a_branch_is_on_the_wire),
