@@ -55,6 +55,36 @@ def test_b165_warmup_takes_other_rows(stoke, server, tmp_path):
     assert last_words(server) == ["1:d", "1:a", "2:b", "3:c"]
 
 
+SESSIONS = """
+local a = stoke.data.open("a.txt")
+return {
+  load = { num_sessions = 4, max_concurrency = 3 },
+  session = function(s)
+    local rows, one = a:next(2), s.data:next()
+    s:request { prompt = rows[1].prompt .. rows[2].prompt .. one.prompt }
+    s:sleep(0.01)
+    local again, why = pcall(a.next, a)
+    s:request { prompt = again and "again" or why }
+  end,
+  setup = function(run) return stoke.data.open("b.txt") end,
+}"""
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("threads", [0, 2])
+def test_sessions_have_rows_of_their_own(stoke, server, tmp_path, threads):
+    """From several files, and once from each."""
+    (tmp_path / "case.lua").write_text(SESSIONS)
+    (tmp_path / "a.txt").write_text("\n".join("abcdefgh"))
+    (tmp_path / "b.txt").write_text("\n".join("1234"))
+    stoke.load(server.url, "case.lua", "--threads", threads)
+    said = sorted(last_words(server))
+    refused = [w for w in said if "d:next(n) gives n rows" in w]
+    assert len(refused) == 4
+    assert [w for w in said if w not in refused] == [
+        "ab1", "cd2", "ef3", "gh4"]
+
+
 @pytest.mark.asan
 def test_b100_bad_rows_stop_before_the_first_request(stoke, server, tmp_path):
     (tmp_path / "next.lua").write_text(NEXT)

@@ -65,11 +65,11 @@ static const struct good {
      0},
     /* X10: records, not lines. */
     {"quotes.csv",
-     STR("prompt,x,\r\n\"a\r\nb\",\"say \"\"hi\"\"\",\r\n\r\n"
+     STR("prompt,x,\r\n\"a\r\nb\",\"say \"\"hi\n\"\"\",\r\n\r\n"
          "c,,\r\n5\" disk,z,"),
      0,
      DATA_CSV,
-     {"\"a\r\nb\",\"say \"\"hi\"\"\",", "c,,", "5\" disk,z,"},
+     {"\"a\r\nb\",\"say \"\"hi\n\"\"\",", "c,,", "5\" disk,z,"},
      0,
      0},
     {"tabs.tsv", STR("a\tb\n1,2\t3\n"), 0, DATA_CSV, {"1,2\t3"}, 0, 0},
