@@ -277,14 +277,27 @@ static enum sched_verdict open_next(struct sched *s, uint64_t now_ns,
   return SCHED_WAIT;
 }
 
+/* The stage's time is up. What was due in it and would have gone had this loop
+ * looked in time still goes; what a cap held back does not. */
+static enum sched_verdict at_the_end(struct sched *s, uint64_t now_ns,
+                                     struct sched_item *item)
+{
+  struct sched_lane *l = &s->lane;
+  if (!s->open || s->held || !draw(s, l) || !has_room(s, now_ns))
+    return SCHED_OVER;
+  return start(s, l, l->t0_ns + l->offset_ns, item);
+}
+
 enum sched_verdict sched_next(struct sched *s, uint64_t now_ns,
                               struct sched_item *item, uint64_t *wake_ns)
 {
   enum sched_verdict verdict;
   uint64_t end = s->lane.end_ns;
   *wake_ns = 0;
-  if (s->stopped || s->started >= s->limit || (end && now_ns >= end))
+  if (s->stopped || s->started >= s->limit)
     return SCHED_OVER;
+  if (end && now_ns >= end)
+    return at_the_end(s, now_ns, item);
   if (!late_next(s, now_ns, item, wake_ns, &verdict))
     verdict = s->open ? open_next(s, now_ns, item, wake_ns)
                       : closed_next(s, now_ns, item, wake_ns);

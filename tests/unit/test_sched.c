@@ -334,6 +334,23 @@ static void stages_share_one_timetable(void **state)
   }
 }
 
+static void what_was_due_in_time_goes_however_late_it_is_seen(void **state)
+{
+  struct load l = {.request_rate = 1000,
+                   .arrival = ARRIVAL_CONSTANT,
+                   .duration_ns = 10 * NS_PER_MS};
+  struct sched s;
+  struct sched_item item;
+  uint64_t wake;
+  (void)state;
+  init_run(&s, &l, 1, 0, 1);
+  assert_int_equal(run_lane(&s, T0 + 4 * NS_PER_MS), 5);
+  assert_int_equal(run_lane(&s, T0 + 50 * NS_PER_MS), 5);
+  assert_int_equal(sched_next(&s, T0 + 50 * NS_PER_MS, &item, &wake),
+                   SCHED_OVER);
+  sched_deinit(&s);
+}
+
 static void shares_add_up(void **state)
 {
   (void)state;
@@ -377,6 +394,7 @@ int main(void)
       cmocka_unit_test(a_prefill_cap_looks_at_first_tokens),
       cmocka_unit_test(pacing_holds_a_slot_back),
       cmocka_unit_test(stages_share_one_timetable),
+      cmocka_unit_test(what_was_due_in_time_goes_however_late_it_is_seen),
       cmocka_unit_test(shares_add_up),
       cmocka_unit_test(stop_means_over),
   };
