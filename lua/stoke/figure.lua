@@ -39,8 +39,7 @@ local computed = {
 
 --- Is this the name of a figure?
 function M.known(name)
-  local metric, stat = name:match("^(%w+)%.(%w+)$")
-  metric, stat = metric or name:match("^([%w_]+)%."), stat or name:match("%.([%w_]+)$")
+  local metric, stat = name:match("^([%w_]+)%.(%w+)$")
   if metric then return LATENCIES[metric] ~= nil and STATS[stat] ~= nil end
   return PLAIN[name] ~= nil or computed[name] ~= nil
 end

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/suggest.h"
+#include "cli/cmd_compare.h"
 #include "cli/cmd_mock.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_sweep.h"
@@ -20,6 +21,8 @@ static const struct command commands[] = {
     {"run", cmd_run, "put load on a server and measure it"},
     {"find", cmd_find, "find the load at which a server saturates"},
     {"sweep", cmd_sweep, "run over a grid of settings"},
+    {"compare", cmd_compare, "show runs side by side, and what is noise"},
+    {"trend", cmd_trend, "list runs in the order of time"},
     {"mock", cmd_mock, "be a server to try things on, with known answers"},
     {"tokenize", cmd_tokenize, "show how a model's tokenizer cuts a text"},
 };

@@ -1,0 +1,71 @@
+-- Results files as they lie around: one run in a file, or JSON Lines.
+
+local files = require("stoke.files")
+
+local M = {}
+
+local function check(name, value)
+  if type(value) ~= "table" then return nil, name .. ": not the results of a run" end
+  if value.kind == "sweep" then
+    return nil, name .. ": is a whole sweep; name the files of its cells"
+  end
+  if type(value.stoke) ~= "table" or not value.stoke.figures or not value.stoke.latency then
+    return nil, name .. ": not the results of `stoke run` (no \"stoke\" in it)"
+  end
+  return { name = name, result = value }
+end
+
+local function read_lines(host, path, text, out)
+  local number = 0
+  for line in (text .. "\n"):gmatch("(.-)\r?\n") do
+    number = number + 1
+    if line:find("%S") then
+      local value, why = host.decode(line)
+      if not value then return nil, ("%s:%d: %s"):format(path, number, why) end
+      local run, wrong = check(path .. ":" .. number, value)
+      if not run then return nil, wrong end
+      run.path = path
+      out[#out + 1] = run
+    end
+  end
+  return out
+end
+
+--- Append the runs of a file to `out`: { name, path, result }. nil and why.
+function M.read(host, path, out)
+  local text, why = files.read(path)
+  if not text then return nil, why end
+  local value = host.decode(text)
+  if not value then return read_lines(host, path, text, out) end
+  local run, wrong = check(path, value)
+  if not run then return nil, wrong end
+  run.path, run.alone = path, true
+  out[#out + 1] = run
+  return out
+end
+
+-- The measured requests in the order of time; nil when the lines are not
+-- those of this run.
+local function requests_of(host, text, result)
+  local list = {}
+  for line in text:gmatch("[^\n]+") do
+    local q = host.decode(line)
+    if type(q) ~= "table" or not q.outcome then return nil end
+    if q.phase == "measure" and q.outcome == "ok" then list[#list + 1] = q end
+  end
+  if #list ~= result.completed then return nil end
+  table.sort(list, function(a, b) return a.sent_s < b.sent_s end)
+  return list
+end
+
+--- The request lines beside a run's file, when they are there.
+function M.requests(host, run)
+  if not run.alone then return nil end
+  local stem = run.path:gsub("%.json$", "")
+  for _, path in ipairs({ stem .. ".requests.jsonl", stem .. ".jsonl" }) do
+    local text = path ~= run.path and files.read(path)
+    if text then return requests_of(host, text, run.result) end
+  end
+end
+
+return M

@@ -1,0 +1,137 @@
+"""stoke compare and stoke trend: what of a difference is noise."""
+
+import json
+import random
+
+import pytest
+
+
+def write(path, ttft, *, seed=0, day=1, n=400, failed=0, limited=False, name="chat",
+          concurrency=8):
+    """Results as a run writes them, of latencies that are known."""
+    draw = random.Random(seed)
+    values = [ttft * draw.lognormvariate(0, 0.2) for _ in range(n)]
+    buckets = [[int(v * 1e6), 1000, 1] for v in sorted(values)]
+    hist = {"unit": "ns", "bits": 10, "count": n, "overflow": 0, "buckets": buckets}
+    at = lambda p: sorted(values)[min(n - 1, int(p * n))]
+    figures = {"mean": sum(values) / n, "p50": at(0.5), "p99": at(0.99), "count": n}
+    rate = 1000 / ttft * concurrency
+    path.write_text(json.dumps({
+        "completed": n, "failed": failed, "model_id": "m",
+        "total_input_tokens": 20 * n, "total_output_tokens": 10 * n,
+        "latencies": [v / 1e3 for v in values],
+        "stoke": {
+            "kind": "run", "started_at": f"2026-01-{day:02d}T00:00:00Z", "seed": 0,
+            "interrupted": False, "outcomes": {"timeout_total": 0},
+            "scenario": {"name": name, "sha256": name, "params": {}},
+            "load": {"loop": "closed", "max_concurrency": concurrency},
+            "tokens": {"prompt": 20 * n, "cached": 0},
+            "figures": {"completed": n, "failed": failed,
+                        "request_throughput": rate, "output_throughput": 10 * rate},
+            "client": {"verdict": "limited" if limited else "ok",
+                       "reasons": ["send_lag p99 20 ms"] if limited else []},
+            "latency": {"ttft": figures}, "hist": {"ttft": hist},
+            "series": {"interval_s": 1, "done": [], "tokens": []}}}))
+    return path.name
+
+
+def command(stoke, name, *args, code=0):
+    r = stoke.command(name, *args).wait(60)
+    assert r.code == code, r
+    return r
+
+
+def verdicts(stoke, *files, code=0, args=()):
+    r = command(stoke, "compare", *files, "-o", "-", *args, code=code)
+    pair = json.loads(r.out)["comparisons"][0]
+    return {k: v["verdict"] for k, v in pair["figures"].items()}, pair
+
+
+def test_equal_runs_are_not_worse(stoke, tmp_path):
+    a, b = (write(tmp_path / f"{i}.json", 50, seed=i, n=3000) for i in (1, 2))
+    found, pair = verdicts(stoke, a, b, args=("--fail-on", "ttft.p99 > +10%"))
+    assert found["ttft.mean"] == "same"
+    assert set(found.values()) <= {"same", "can't tell"}
+    assert pair["doubts"] == []
+
+
+def test_a_slower_run_is_worse_and_fails(stoke, tmp_path):
+    a = write(tmp_path / "a.json", 50, seed=1, n=2000)
+    b = write(tmp_path / "b.json", 60, seed=2, n=2000)
+    found, _ = verdicts(stoke, a, b)
+    assert found["ttft.p50"] == found["ttft.p99"] == "worse"
+    found, _ = verdicts(stoke, b, a)
+    assert found["ttft.p50"] == "better"
+    r = command(stoke, "compare", a, b, "--fail-on", "ttft.p50 > +10%", code=99)
+    assert "fails" in r.err and "worse" in r.out
+    command(stoke, "compare", a, b, "--fail-on", "ttft.p50 > +50%")
+    command(stoke, "compare", b, a, "--fail-on", "ttft.p50 > +10%")
+
+
+def test_tiny_runs_cannot_tell(stoke, tmp_path):
+    a = write(tmp_path / "a.json", 50, n=4)
+    b = write(tmp_path / "b.json", 100, seed=1, n=4)
+    found, _ = verdicts(stoke, a, b)
+    assert found["ttft.p99"] == found["ttft.mean"] == "can't tell"
+    r = command(stoke, "compare", a, b, "--fail-on", "ttft.p99 > +10%")
+    assert "too few requests" in r.err
+
+
+def test_runs_of_different_things_are_doubted(stoke, tmp_path):
+    a = write(tmp_path / "a.json", 50)
+    b = write(tmp_path / "b.json", 50, name="haiku", concurrency=16, limited=True)
+    r = command(stoke, "compare", a, b)
+    assert "scenario: chat against haiku" in r.out
+    assert "max_concurrency: 8 against 16" in r.out
+    assert "the client was the limit: send_lag" in r.out
+
+
+def test_b131_several_runs_in_one_file(stoke, tmp_path):
+    lines = [(tmp_path / write(tmp_path / f"{i}.json", 50, seed=i)).read_text()
+             for i in (1, 2, 3)]
+    (tmp_path / "all.jsonl").write_text("\n".join(lines) + "\n")
+    r = command(stoke, "compare", "all.jsonl", "-o", "-")
+    pairs = json.loads(r.out)["comparisons"]
+    assert [(p["a"], p["b"]) for p in pairs] == [
+        ("all.jsonl:1", "all.jsonl:2"), ("all.jsonl:1", "all.jsonl:3")]
+
+
+def test_real_runs_with_request_lines(stoke, mock, tmp_path):
+    fast, slow = mock("--ttft", "5ms", "--itl", "1ms"), mock("--ttft", "40ms", "--itl", "1ms")
+    for name, server in (("a", fast), ("b", slow)):
+        r = stoke.command("run", "-u", server.url, "-m", "m", "-n", 60, "-c", 4,
+                          "--max-tokens", 3, "-o", f"{name}.json", "--requests-out",
+                          f"{name}.jsonl", "-q").wait(60)
+        assert r.code == 0, r
+    found, pair = verdicts(stoke, "a.json", "b.json", code=99,
+                           args=("--fail-on", "ttft.p50 > +20%"))
+    assert found["ttft.mean"] == found["ttft.p50"] == "worse"
+    assert found["error_rate"] in ("same", "can't tell")
+    assert pair["figures"]["ttft.p50"]["change"] > 2
+
+
+@pytest.mark.parametrize("args, says", [
+    ((), "two results files"),
+    (("none.json", "a.json"), "No such file"),
+    (("bad.json", "a.json"), "bad.json:1: not JSON"),
+    (("sweep.json", "a.json"), "whole sweep"),
+    (("a.json", "a.json", "--fail-on", "ttft.p99 > +10"), "in %"),
+    (("a.json", "a.json", "--fail-on", "ttft.p77 > +10%"), "no figure"),
+])
+def test_mistakes(stoke, tmp_path, args, says):
+    write(tmp_path / "a.json", 50)
+    (tmp_path / "bad.json").write_text("{]")
+    (tmp_path / "sweep.json").write_text('{"kind": "sweep", "levels": []}')
+    assert says in command(stoke, "compare", *args, code=2).err
+
+
+def test_trend_marks_what_left_the_band(stoke, tmp_path):
+    names = [write(tmp_path / f"{i}.json", 80 if i == 3 else 50, seed=i, day=9 - i)
+             for i in range(1, 8)]
+    r = command(stoke, "trend", *names)
+    lines = r.out.splitlines()[1:-1]
+    assert [line.split()[-1] for line in lines] == [f"{i}.json" for i in range(7, 0, -1)]
+    assert ["!" in line for line in lines] == [n == "3.json" for n in reversed(names)]
+    # The latest one decides.
+    write(tmp_path / "8.json", 90, seed=8, day=20)
+    command(stoke, "trend", *names, "8.json", code=99)
