@@ -100,11 +100,9 @@ int socks_close(struct socks *s, int fd)
   return close(fd);
 }
 
-void sock_watch(struct sock *k, int events, void *owner)
+static void watch(struct sock *k, int events)
 {
   struct ev_loop *loop = k->in->loop;
-  k->owner = owner;
-  k->spent = false;
   if (ev_is_active(&k->io)) {
     if ((k->io.events & (EV_READ | EV_WRITE)) == events)
       return;
@@ -118,10 +116,19 @@ void sock_watch(struct sock *k, int events, void *owner)
   ev_io_start(loop, &k->io);
 }
 
+void sock_watch(struct sock *k, int events, void *owner)
+{
+  k->owner = owner;
+  k->spent = false;
+  watch(k, events);
+}
+
 void sock_release(struct sock *k, bool quiet)
 {
   k->owner = NULL;
   k->spent = k->ours && quiet;
   if (!k->ours)
     stop(k);
+  else if (ev_is_active(&k->io))
+    watch(k, EV_READ); /* it can always be written to */
 }

@@ -416,6 +416,7 @@ static void preconnected_without_a_request(void **state)
 {
   struct fixture f;
   struct opened o = {.left = 1};
+  unsigned before;
   (void)state;
   prepare(&f, keeps, 100);
   net_preconnect(f.client.net, f.url, 100, on_opened, &o);
@@ -423,6 +424,9 @@ static void preconnected_without_a_request(void **state)
   assert_int_equal(o.opened, 100);
   assert_string_equal(o.error, "");
   assert_int_equal(f.server.requests, 0);
+  before = ev_iteration(f.client.loop);
+  turn_for(&f.client, 0.05);
+  assert_in_range(ev_iteration(f.client.loop) - before, 1, 20); /* no spin */
   run_chain(&f, 300, 100);
   assert_int_equal(f.server.connections, 100);
   assert_int_equal(f.server.requests, 300);
