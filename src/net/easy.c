@@ -63,7 +63,8 @@ static curl_socket_t on_open(void *xfer, curlsocktype purpose,
   x->os_errno = fd < 0 ? errno : 0;
   if (fd < 0)
     return CURL_SOCKET_BAD;
-  x->multi->open++;
+  x->opened[1] = x->opened[0];
+  x->opened[0] = fd;
   rotate_address(x, a);
   if (n->clock == NET_CLOCK_KERNEL)
     rxtime_enable(fd);
@@ -73,8 +74,34 @@ static curl_socket_t on_open(void *xfer, curlsocktype purpose,
 static int on_close(void *multi, curl_socket_t fd)
 {
   struct multi *m = multi;
-  m->open--;
+  if (socks_get(&m->net->socks, fd)->kept)
+    m->open--;
   return socks_close(&m->net->socks, fd);
+}
+
+static int local_port_of(int fd)
+{
+  struct sockaddr_storage a;
+  socklen_t len = sizeof a;
+  if (getsockname(fd, (struct sockaddr *)&a, &len) != 0)
+    return -1;
+  return ntohs(a.ss_family == AF_INET6
+                   ? ((struct sockaddr_in6 *)(void *)&a)->sin6_port
+                   : ((struct sockaddr_in *)(void *)&a)->sin_port);
+}
+
+/* Of the sockets opened last (two may race, over IPv4 and IPv6) this is the
+ * one that became the connection. */
+static void keep_connected(struct xfer *x, int local_port)
+{
+  for (int i = 0; i < 2; i++) {
+    int fd = x->opened[i];
+    if (fd < 0 || local_port_of(fd) != local_port)
+      continue;
+    sock_keep(socks_get(&x->net->socks, fd));
+    x->multi->open++;
+    return;
+  }
 }
 
 static uint64_t curl_ns(struct xfer *x, CURLINFO which)
@@ -101,15 +128,16 @@ static int on_connected(void *xfer, char *ip, char *local_ip, int port,
 {
   struct xfer *x = xfer;
   long connects = 0;
-  (void)ip, (void)local_ip, (void)port, (void)local_port;
+  (void)ip, (void)local_ip, (void)port;
   curl_easy_getinfo(x->easy, CURLINFO_NUM_CONNECTS, &connects);
   x->wired = true;
   x->os_errno = 0;
   x->info.reused = connects == 0;
   x->info.connected_ns = connects ? clock_ns() : x->info.sent_ns;
-  if (connects)
+  if (connects) {
+    keep_connected(x, local_port);
     count_connection(x);
-  else
+  } else
     x->net->counts.reused++;
   if (x->open_only) {
     /* Now, and not before it connected: then the connection is an ordinary
@@ -424,6 +452,12 @@ int easy_errno(struct xfer *x)
 int easy_resume(struct xfer *x)
 {
   return (int)curl_easy_pause(x->easy, CURLPAUSE_CONT);
+}
+
+void easy_nudge(struct xfer *x)
+{
+  curl_easy_pause(x->easy, CURLPAUSE_RECV);
+  curl_easy_pause(x->easy, CURLPAUSE_CONT);
 }
 
 void easy_leave(struct xfer *x)

@@ -18,6 +18,8 @@ void easy_launch(struct xfer *x);
 void easy_leave(struct xfer *x);
 /* Deliver what was held back while paused, and read on. A CURLcode. */
 int easy_resume(struct xfer *x);
+/* Have curl run it when its multi is kicked. Not while it is paused. */
+void easy_nudge(struct xfer *x);
 uint64_t easy_body_sent(struct xfer *x);
 /* The errno of the socket call that failed last. */
 int easy_errno(struct xfer *x);

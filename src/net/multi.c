@@ -3,7 +3,11 @@
 #include <curl/curl.h>
 
 #include "base/mem.h"
+#include "net/easy.h"
 #include "net/net.h"
+
+/* Of a name, at most so many are tried in one go. */
+#define MAX_ADDRESSES 32
 
 static struct xfer *xfer_of(CURL *easy)
 {
@@ -39,6 +43,18 @@ void multi_kick(struct multi *m)
   act(m, CURL_SOCKET_TIMEOUT, 0);
 }
 
+/* When an address has failed libcurl 7.88 prepares the next, but opens its
+ * socket only when it is run again: by a timer of 200 ms, or of minutes. */
+static void move_on(struct multi *m, struct xfer *x)
+{
+  for (int i = 0; i < MAX_ADDRESSES && xfer_is_stuck(x); i++) {
+    m->net->in_curl = true;
+    easy_nudge(x);
+    m->net->in_curl = false;
+    multi_kick(m);
+  }
+}
+
 void multi_ready(struct sock *k, int revents)
 {
   struct xfer *x = k->owner;
@@ -50,6 +66,7 @@ void multi_ready(struct sock *k, int revents)
     act(x->multi, sock_fd(k),
         (revents & EV_READ ? CURL_CSELECT_IN : 0) |
             (revents & EV_WRITE ? CURL_CSELECT_OUT : 0));
+    move_on(x->multi, x);
   }
 }
 
@@ -137,6 +154,7 @@ void multi_add(struct multi *m, struct xfer *x)
 {
   curl_multi_add_handle(m->curl, x->easy);
   multi_kick(m);
+  move_on(m, x);
 }
 
 void multi_remove(struct multi *m, struct xfer *x)

@@ -42,6 +42,7 @@ struct xfer {
   char encoding[32]; /* Content-Encoding */
 
   struct sock *sock;   /* the one curl watches, or NULL */
+  int opened[2];       /* the sockets opened last for it, or -1 */
   unsigned attempts;   /* requests put on the wire */
   uint64_t opening_ns; /* since when it waits for a connection */
   bool wired;          /* the current connection is ready */
@@ -121,6 +122,8 @@ uint64_t xfer_arrival_of(struct xfer *x, const char *piece);
 /* Would whatever arrives on its connection now be out of place? After a TLS
  * handshake it need not be (session tickets), until an answer followed. */
 bool xfer_is_spent(const struct xfer *x);
+/* It has no connection, and no socket that could become one. */
+bool xfer_is_stuck(const struct xfer *x);
 /* curl watches the socket, also for writing or no longer so. */
 void xfer_watched(struct xfer *x, bool for_write);
 /* `s` as a C string; what is too long is cut. */

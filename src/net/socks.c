@@ -77,26 +77,25 @@ struct sock *socks_get(struct socks *s, int fd)
   return k;
 }
 
+static void forget(struct sock *k)
+{
+  ev_io_stop(k->in->loop, &k->io);
+  k->owner = NULL;
+  k->kept = k->spent = false;
+}
+
 int socks_open(struct socks *s, int family, int type, int protocol)
 {
   int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
   if (fd >= 0)
-    socks_get(s, fd)->ours = true;
+    forget(socks_get(s, fd));
   return fd;
-}
-
-static void stop(struct sock *k)
-{
-  ev_io_stop(k->in->loop, &k->io);
-  k->owner = NULL;
-  k->spent = false;
 }
 
 int socks_close(struct socks *s, int fd)
 {
   struct sock *k = socks_get(s, fd);
-  stop(k);
-  k->ours = false;
+  forget(k);
   return close(fd);
 }
 
@@ -116,6 +115,11 @@ static void watch(struct sock *k, int events)
   ev_io_start(loop, &k->io);
 }
 
+void sock_keep(struct sock *k)
+{
+  k->kept = true;
+}
+
 void sock_watch(struct sock *k, int events, void *owner)
 {
   k->owner = owner;
@@ -126,9 +130,9 @@ void sock_watch(struct sock *k, int events, void *owner)
 void sock_release(struct sock *k, bool quiet)
 {
   k->owner = NULL;
-  k->spent = k->ours && quiet;
-  if (!k->ours)
-    stop(k);
+  k->spent = k->kept && quiet;
+  if (!k->kept)
+    forget(k);
   else if (ev_is_active(&k->io))
     watch(k, EV_READ); /* it can always be written to */
 }

@@ -17,7 +17,7 @@ struct sock {
   ev_io io;
   struct socks *in;
   void *owner; /* whom readiness is reported for; NULL: nobody */
-  bool ours;   /* opened by socks_open, closed by socks_close */
+  bool kept;   /* see sock_keep */
   bool spent;  /* idle: whatever arrives now ends the connection */
 };
 
@@ -39,9 +39,12 @@ int socks_close(struct socks *s, int fd);
 struct sock *socks_get(struct socks *s, int fd);
 /* Report these events (EV_READ | EV_WRITE) on behalf of `owner`. */
 void sock_watch(struct sock *k, int events, void *owner);
-/* Nobody is interested any more; the descriptor may be closed behind our
- * back unless it is ours. `quiet`: there is nothing that the other end could
- * have to say before it is spoken to, but goodbye. */
+/* It is connected, and socks_close will be called for it. */
+void sock_keep(struct sock *k);
+/* Nobody is interested any more. Unless it is kept the descriptor may have
+ * been closed, and the number may be another thread's by now. `quiet`: there
+ * is nothing that the other end could have to say before it is spoken to, but
+ * goodbye. */
 void sock_release(struct sock *k, bool quiet);
 
 static inline int sock_fd(const struct sock *k)

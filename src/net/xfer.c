@@ -114,6 +114,7 @@ void xfer_ready(struct xfer *x)
   x->attempts = 0;
   x->wired = x->head_complete = x->first_token = false;
   x->os_errno = 0;
+  x->opened[0] = x->opened[1] = -1;
   x->turn = x->name_wait_ns = 0;
   buf_reset(&x->header_lines);
   x->state = XFER_READY;
@@ -258,6 +259,11 @@ bool xfer_is_spent(const struct xfer *x)
 {
   bool paused = list_linked(&x->pause_node);
   return x->wired && !paused && (x->head_complete || !x->target->secure);
+}
+
+bool xfer_is_stuck(const struct xfer *x)
+{
+  return x->state == XFER_RUNNING && x->added && !x->wired && !x->sock;
 }
 
 void xfer_watched(struct xfer *x, bool for_write)

@@ -12,7 +12,7 @@
 
 static atomic_uint asked, last_octet, sleep_ms, out_of_order;
 
-/* many.test: 127.0.0.1, .2 and .3. none.test: fails. Others: 127.0.0.1, or
+/* many.test: 127.0.0.1, .2 and .3; tenth.test: .1 to .10. none.test: fails. Others: 127.0.0.1, or
  * what last_octet says. */
 int getaddrinfo(const char *node, const char *service,
                 const struct addrinfo *hints, struct addrinfo **out)
@@ -24,6 +24,8 @@ int getaddrinfo(const char *node, const char *service,
   nap(atomic_load(&sleep_ms) / 1e3);
   if (strcmp(node, "none.test") == 0 || atomic_load(&out_of_order))
     return EAI_NONAME;
+  if (strcmp(node, "tenth.test") == 0)
+    n = 10;
   while (n) {
     struct addrinfo *i = calloc(1, sizeof *i + sizeof(struct sockaddr_in));
     struct sockaddr_in *a = (struct sockaddr_in *)(void *)(i + 1);
@@ -158,6 +160,34 @@ static void x13_connections_spread_over_the_addresses(void **state)
   finish(&f);
 }
 
+/* Nine of ten refuse. curl opens the next socket often under the number of
+ * the last; it must be watched all the same. */
+static void x13_the_next_address_when_one_refuses(void **state)
+{
+  struct rawserver server;
+  struct client client;
+  struct result r[6] = {{0}};
+  char url[64];
+  (void)state;
+  atomic_store(&last_octet, 0);
+  atomic_store(&sleep_ms, 0);
+  server_start(&server, notes_address, NULL); /* on 127.0.0.1 alone */
+  snprintf(url, sizeof url, "http://tenth.test:%u/", server.port);
+  client_init(&client, &(struct net_config){.connections = 6});
+  for (int i = 0; i < 6; i++) {
+    start(&client, &r[i],
+          &(struct xfer_request){
+              .method = "GET", .url = url, .own_connection = true});
+    run(&client);
+    if (r[i].info.outcome != OUTCOME_OK)
+      fail_msg("%s", r[i].info.message);
+    assert_true(r[i].info.done_ns - r[i].info.sent_ns < 150 * NS_PER_MS);
+    result_free(&r[i]);
+  }
+  client_deinit(&client);
+  server_stop(&server);
+}
+
 static void a_failed_lookup_fails_those_who_waited(void **state)
 {
   struct fixture f;
@@ -273,6 +303,7 @@ int main(void)
       cmocka_unit_test(x13_a_slow_resolver_stops_nobody),
       cmocka_unit_test(x13_one_lookup_for_all),
       cmocka_unit_test(x13_connections_spread_over_the_addresses),
+      cmocka_unit_test(x13_the_next_address_when_one_refuses),
       cmocka_unit_test(a_failed_lookup_fails_those_who_waited),
       cmocka_unit_test(a_deadline_and_a_cancel_while_waiting),
       cmocka_unit_test(freed_while_waiting),
