@@ -75,6 +75,7 @@ static struct scenario *open_scenario(struct job *j)
       .seed = o->config.seed,
       .memory = o->config.lua_memory,
       .unsafe = o->unsafe,
+      .sha256 = o->sha256,
   };
   if (j->spec == &find_options_spec) {
     write_search(o, &j->driver_options);

@@ -7,6 +7,7 @@
 #include "cli/cmd_compare.h"
 #include "cli/cmd_mock.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_scenario.h"
 #include "cli/cmd_sweep.h"
 #include "cli/cmd_tokenize.h"
 #include "cli/version.h"
@@ -23,6 +24,8 @@ static const struct command commands[] = {
     {"sweep", cmd_sweep, "run over a grid of settings"},
     {"compare", cmd_compare, "show runs side by side, and what is noise"},
     {"trend", cmd_trend, "list runs in the order of time"},
+    {"scenario", cmd_scenario,
+     "find, look at, begin, try and hand on scenarios"},
     {"mock", cmd_mock, "be a server to try things on, with known answers"},
     {"tokenize", cmd_tokenize, "show how a model's tokenizer cuts a text"},
 };

@@ -16,6 +16,7 @@ struct run_options {
 
   /* As typed. */
   char *url, *endpoint, *api_key, *api_key_env;
+  char *sha256;
   struct option_list headers, params, metadata, stages, thresholds;
   char *thresholds_file;
   int arrival, overflow, ramp_up;

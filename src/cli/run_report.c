@@ -17,6 +17,7 @@
 #include "report/results.h"
 #include "report/stage_table.h"
 #include "report/table.h"
+#include "script/pack.h"
 #include "script/merge.h"
 #include "script/vm.h"
 
@@ -120,6 +121,7 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
       .scenario_name = r->scenario->name,
       .scenario_version = r->scenario->version,
       .scenario_sha256 = r->scenario->sha256,
+      .pack_sha256 = r->scenario->pack ? r->scenario->pack->sha256 : NULL,
       .params_json = buf_cstr(&t->params),
       .seed = c->seed,
       .threads = c->threads,

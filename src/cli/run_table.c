@@ -124,6 +124,8 @@ static const struct option rows[] = {
 
     {"P param", "NAME=VALUE", OPTION_PAIRS, AT(params), "Requests",
      .help = "set a parameter of the scenario; may be repeated"},
+    {"sha256", "SUM", OPTION_STRING, AT(sha256),
+     .help = "refuse a scenario or pack of any other content"},
     {"max-tokens", "N", OPTION_INTEGER, CONF(max_tokens),
      .help = "longest answer to ask for", .shown_default = "the scenario's",
      .min = 1},

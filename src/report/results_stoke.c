@@ -18,6 +18,7 @@ static void write_scenario(struct json_writer *w, const struct run_info *r)
   field_text(w, "name", r->scenario_name);
   field_text(w, "version", r->scenario_version);
   field_text(w, "sha256", r->scenario_sha256);
+  field_text(w, "pack_sha256", r->pack_sha256);
   field_raw(w, "params", r->params_json, "{}");
   field_boolean(w, "unsafe", r->unsafe);
   json_end_object(w);

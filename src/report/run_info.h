@@ -51,6 +51,7 @@ struct run_info {
   const char *command; /* secrets masked */
   const char *url;     /* user and password masked */
   const char *scenario_name, *scenario_version, *scenario_sha256; /* NULL */
+  const char *pack_sha256; /* of the file that it came in; NULL: none */
   const char *params_json; /* an object; NULL: {} */
   uint64_t seed;
   unsigned threads;

@@ -44,7 +44,7 @@ bool files_is_file(const char *path)
 }
 
 /* Devices and pipes could block or never end. */
-static int open_regular(const char *path, char why[128])
+int files_open(const char *path, char why[128])
 {
   struct stat st;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -65,7 +65,7 @@ int files_read(const char *path, struct buf *out, char why[128])
 {
   size_t start = out->len;
   ssize_t n = 1;
-  int fd = open_regular(path, why);
+  int fd = files_open(path, why);
   if (fd < 0)
     return -1;
   while (n > 0 && out->len - start <= FILES_MAX_BYTES) {

@@ -15,6 +15,9 @@ char *files_join(const char *folder, const char *name);
 bool files_inside(const char *real, const char *folder);
 bool files_is_folder(const char *path);
 bool files_is_file(const char *path);
+/* Open a regular file to be read. Its descriptor, or -1 and the reason in
+ * `why` (without the path). */
+int files_open(const char *path, char why[128]);
 /* Append the text of a regular file of at most FILES_MAX_BYTES. 0, or -1 and
  * the reason in `why` (without the path). */
 int files_read(const char *path, struct buf *out, char why[128]);

@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "script/embed.h"
 #include "script/files.h"
+#include "script/pack.h"
 
 /* "agent" of "my/agent.lua", "my/agent/init.lua" and "my/agent/". */
 static char *name_of(const char *path)
@@ -59,6 +60,29 @@ static int take_file(struct scenario *s, const char *path, struct err *e)
   return e->count ? -1 : 0;
 }
 
+/* Unpacked, it is a folder like another; messages show the pack. */
+static int take_pack(struct scenario *s, const char *path, const char *sha256,
+                     struct err *e)
+{
+  char *entry;
+  int status;
+  s->pack = pack_open(path, sha256, e);
+  if (!s->pack)
+    return -1;
+  entry = files_join(s->pack->folder, s->pack->entry);
+  status = take_file(s, entry, e);
+  mem_free(entry);
+  mem_free(s->path);
+  mem_free(s->shown_folder);
+  s->path = files_join(path, s->pack->entry);
+  s->shown_folder = mem_strdup(path);
+  if (s->pack->name) {
+    mem_free(s->name);
+    s->name = mem_strdup(s->pack->name);
+  }
+  return status;
+}
+
 /* A path to a file, or to a folder with init.lua. NULL when there is none. */
 static char *existing(const char *path)
 {
@@ -76,7 +100,7 @@ static char *existing(const char *path)
   return init;
 }
 
-/* folder/name.lua or folder/name/init.lua */
+/* folder/name.lua, folder/name/init.lua or folder/name.tar.gz */
 static char *existing_in(const char *folder, const char *name)
 {
   char *path = files_join(folder, name), *found;
@@ -85,6 +109,12 @@ static char *existing_in(const char *folder, const char *name)
   found = files_is_file(buf_cstr(&file)) ? mem_strdup(buf_cstr(&file))
           : files_is_folder(path)        ? existing(path)
                                          : NULL;
+  if (!found) {
+    buf_reset(&file);
+    buf_addf(&file, "%s.tar.gz", path);
+    if (files_is_file(buf_cstr(&file)))
+      found = mem_strdup(buf_cstr(&file));
+  }
   buf_free(&file);
   mem_free(path);
   return found;
@@ -153,11 +183,16 @@ static int not_found(const char *name, struct err *e)
   return -1;
 }
 
-int locate(const char *name, struct scenario *s, struct err *e)
+int locate(const char *name, const char *sha256, struct scenario *s,
+           struct err *e)
 {
-  bool is_path = strchr(name, '/') || str_ends(str_of(name), STR(".lua"));
+  struct str text = str_of(name);
+  bool is_path =
+      strchr(name, '/') || str_ends(text, STR(".lua")) || pack_is_name(text);
   char *found = is_path || files_is_folder(name) ? existing(name) : NULL;
   int status;
+  if (str_starts(text, STR("builtin:")))
+    return take_embedded(s, name + 8) == 0 ? 0 : not_found(name + 8, e);
   if (!found && is_path)
     return files_is_folder(name)
                ? err_add(e, "%s: a folder without init.lua", name)
@@ -168,7 +203,8 @@ int locate(const char *name, struct scenario *s, struct err *e)
     found = existing_in_path(getenv("STOKE_PATH"), name);
   if (!found)
     return take_embedded(s, name) == 0 ? 0 : not_found(name, e);
-  status = take_file(s, found, e);
+  status = pack_is_name(str_of(found)) ? take_pack(s, found, sha256, e)
+                                       : take_file(s, found, e);
   mem_free(found);
   return status;
 }

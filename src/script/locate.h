@@ -5,8 +5,9 @@
 #include "script/scenario.h"
 
 /* Find `name` (see scenario_open) and fill s's name, path, folder,
- * shown_folder and source. 0, or -1 and a message that says where was looked.
- */
-int locate(const char *name, struct scenario *s, struct err *e);
+ * shown_folder and source; a pack is unpacked (`sha256` is what it must hash
+ * to, or NULL). 0, or -1 and a message that says where was looked. */
+int locate(const char *name, const char *sha256, struct scenario *s,
+           struct err *e);
 
 #endif

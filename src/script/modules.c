@@ -15,7 +15,8 @@
 #define LETTERS                                                                \
   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-static void add_file(struct vm *vm, const char *path, struct str text)
+static void add_file(struct vm *vm, const char *path, const char *name,
+                     struct str text)
 {
   struct scenario_file *f;
   char sha256[65];
@@ -24,6 +25,7 @@ static void add_file(struct vm *vm, const char *path, struct str text)
   vm->files = mem_resize(vm->files, vm->n_files + 1, sizeof *vm->files);
   f = &vm->files[vm->n_files++];
   f->path = mem_strdup(path);
+  f->name = mem_strdup(name);
   f->sha256 = mem_strdup(sha256);
   vm_unguard(vm);
 }
@@ -78,20 +80,22 @@ static bool read_inside(struct vm *vm, const char *folder, const char *file,
   return ok;
 }
 
-static bool find_in_folder(lua_State *L, const char *folder, const char *file)
+/* `shown` is the folder as messages have it. */
+static bool find_in_folder(lua_State *L, const char *folder, const char *shown,
+                           const char *file)
 {
   struct vm *vm = vm_of(L);
   char why[128] = "";
   bool found = read_inside(vm, folder, file, why);
   if (!found && *why)
-    return luaL_error(L, "%s/%s: %s", folder, file, why);
+    return luaL_error(L, "%s/%s: %s", shown, file, why);
   if (!found)
     return false;
-  if (strcmp(folder, ".") == 0)
+  if (strcmp(shown, ".") == 0)
     lua_pushstring(L, file);
   else
-    lua_pushfstring(L, "%s/%s", folder, file);
-  add_file(vm, lua_tostring(L, -1), buf_str(&vm->scratch));
+    lua_pushfstring(L, "%s/%s", shown, file);
+  add_file(vm, lua_tostring(L, -1), file, buf_str(&vm->scratch));
   push_chunk(L, buf_str(&vm->scratch), lua_tostring(L, -1));
   lua_remove(L, -2);
   return true;
@@ -116,7 +120,7 @@ static bool find_in_path(lua_State *L, const char *path, const char *file)
     if (!folder.len)
       continue;
     lua_pushlstring(L, folder.p, folder.len);
-    if (find_in_folder(L, lua_tostring(L, -1), file)) {
+    if (find_in_folder(L, lua_tostring(L, -1), lua_tostring(L, -1), file)) {
       lua_remove(L, -2);
       return true;
     }
@@ -128,7 +132,7 @@ static bool find_in_path(lua_State *L, const char *path, const char *file)
 static bool find_file(lua_State *L, const char *file)
 {
   const struct scenario *s = vm_of(L)->scenario;
-  if (s->folder ? find_in_folder(L, s->shown_folder, file)
+  if (s->folder ? find_in_folder(L, s->folder, s->shown_folder, file)
                 : find_embedded(L, s->shown_folder, file))
     return true;
   return find_in_path(L, getenv("STOKE_PATH"), file);

@@ -194,19 +194,25 @@ static int unknown(const struct params *p, const char *setting, struct str name,
   return -1;
 }
 
+static struct param *find(struct params *p, struct str name)
+{
+  for (size_t i = 0; i < p->len; i++)
+    if (str_eq(str_of(p->list[i].name), name))
+      return &p->list[i];
+  return NULL;
+}
+
 static int apply(struct params *p, const char *setting, const char *folder,
                  struct err *e)
 {
   struct str value = str_of(setting), name = str_split(&value, '=');
   struct buf where = {0};
   int status;
-  struct param *found = NULL;
+  struct param *found;
   name = str_trim(name);
   if (!value.p)
     return err_add(e, "-P %s: say name=value", setting);
-  for (size_t i = 0; i < p->len; i++)
-    if (str_eq(str_of(p->list[i].name), name))
-      found = &p->list[i];
+  found = find(p, name);
   if (!found)
     return unknown(p, setting, name, e);
   found->given = true;
@@ -217,12 +223,34 @@ static int apply(struct params *p, const char *setting, const char *folder,
 }
 
 int params_set(struct params *p, const char *const *settings, size_t n,
-               const char *folder, const char *where, struct err *e)
+               const char *folder, struct err *e)
 {
   int status = 0;
   for (size_t i = 0; i < n; i++)
     if (apply(p, settings[i], folder, e) < 0)
       status = -1;
+  return status;
+}
+
+int params_preset(struct params *p, struct str name, struct str value,
+                  const char *folder, const char *where, struct err *e)
+{
+  struct param *found = find(p, name);
+  struct buf place = {0};
+  int status;
+  buf_addf(&place, "%s: parameter %.*s", where, STR_ARG(name));
+  if (!found)
+    status =
+        err_add(e, "%s: the scenario has none of that name", buf_cstr(&place));
+  else
+    status = param_set(found, value, folder, buf_cstr(&place), e);
+  buf_free(&place);
+  return status;
+}
+
+int params_required(const struct params *p, const char *where, struct err *e)
+{
+  int status = 0;
   for (size_t i = 0; i < p->len; i++) {
     const struct param *x = &p->list[i];
     if (x->required && !x->set && !x->given)

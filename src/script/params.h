@@ -49,11 +49,16 @@ struct params {
 };
 
 const struct param *params_find(const struct params *p, const char *name);
-/* Apply "name=value" settings, a later one wins, then check that what is
- * required is there. `folder` is the scenario's (NULL: built in). Returns 0,
- * or -1 with a message per mistake; `where` starts each. */
+/* Apply "name=value" settings of the user's, a later one wins. `folder` is the
+ * scenario's (NULL: built in). Returns 0, or -1 with a message per mistake. */
 int params_set(struct params *p, const char *const *settings, size_t n,
-               const char *folder, const char *where, struct err *e);
+               const char *folder, struct err *e);
+/* Apply one setting of the scenario's own side: a path stays in its folder.
+ * `where` starts the messages. */
+int params_preset(struct params *p, struct str name, struct str value,
+                  const char *folder, const char *where, struct err *e);
+/* Is what is required there? `where` starts each message. */
+int params_required(const struct params *p, const char *where, struct err *e);
 /* An object with every value that is set, sorted by name. */
 void params_write(const struct params *p, struct json_writer *w);
 void params_free(struct params *p);

@@ -9,6 +9,7 @@
 #include "script/embed.h"
 #include "script/locate.h"
 #include "script/near.h"
+#include "script/pack.h"
 #include "script/params_lua.h"
 #include "script/vm_impl.h"
 
@@ -106,32 +107,56 @@ static int examine(lua_State *L)
 
 /* ---- its files ---- */
 
-static int by_path(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-  return strcmp(((const struct scenario_file *)a)->path,
-                ((const struct scenario_file *)b)->path);
+  return strcmp(((const struct scenario_file *)a)->name,
+                ((const struct scenario_file *)b)->name);
+}
+
+static const char *last_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static int by_name_of(const void *a, const void *b)
+{
+  return by_name(*(const struct scenario_file *const *)a,
+                 *(const struct scenario_file *const *)b);
+}
+
+/* The entry stays first in the list, but not in the sum. */
+static void sum_files(struct scenario *s)
+{
+  const struct scenario_file **sorted = mem_zalloc(s->n_files, sizeof *sorted);
+  struct buf lines = {0};
+  for (size_t i = 0; i < s->n_files; i++)
+    sorted[i] = &s->files[i];
+  qsort(sorted, s->n_files, sizeof *sorted, by_name_of);
+  for (size_t i = 0; i < s->n_files; i++)
+    buf_addf(&lines, "%s  %s\n", sorted[i]->sha256, sorted[i]->name);
+  digest_sha256(buf_str(&lines), s->sha256);
+  buf_free(&lines);
+  mem_free(sorted);
 }
 
 /* The entry, then what it loaded. */
 static void take_files(struct scenario *s, struct vm *vm)
 {
   struct str source = {s->source, s->source_len};
-  struct buf lines = {0};
   s->n_files = vm->n_files + 1;
   s->files = mem_zalloc(s->n_files, sizeof *s->files);
   digest_sha256(source, s->sha256);
   s->files[0].path = mem_strdup(s->path);
+  s->files[0].name = mem_strdup(last_name(s->path));
   s->files[0].sha256 = mem_strdup(s->sha256);
   for (size_t i = 0; i < vm->n_files; i++)
     s->files[i + 1] = vm->files[i];
   vm->n_files = 0;
   if (s->n_files == 1)
     return;
-  qsort(s->files + 1, s->n_files - 1, sizeof *s->files, by_path);
-  for (size_t i = 0; i < s->n_files; i++)
-    buf_addf(&lines, "%s  %s\n", s->files[i].sha256, s->files[i].path);
-  digest_sha256(buf_str(&lines), s->sha256);
-  buf_free(&lines);
+  qsort(s->files + 1, s->n_files - 1, sizeof *s->files, by_name);
+  sum_files(s);
 }
 
 /* ---- life ---- */
@@ -163,6 +188,26 @@ static void take_driver(struct scenario *s, const struct scenario_options *o,
   s->driver_options = mem_strdup(o->driver_options);
 }
 
+/* A pack's settings first: the user's are stronger. */
+static void set_params(struct scenario *s, const struct scenario_options *o,
+                       struct err *e)
+{
+  if (s->pack)
+    pack_preset(s->pack, s, o->params, o->n_params, e);
+  params_set(&s->params, o->params, o->n_params, s->folder, e);
+  if (!o->lenient)
+    params_required(&s->params, s->path, e);
+}
+
+/* Packs were checked before they were unpacked. */
+static void check_sum(const struct scenario *s,
+                      const struct scenario_options *o, struct err *e)
+{
+  if (o->sha256 && s->files && !s->pack && strcmp(o->sha256, s->sha256) != 0)
+    err_add(e, "%s: is not what --sha256 says: its sum is %s", s->path,
+            s->sha256);
+}
+
 struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
 {
   struct scenario *s = mem_new(struct scenario);
@@ -175,12 +220,13 @@ struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
   s->args = mem_zalloc(o->n_args, sizeof *s->args);
   for (size_t i = 0; i < o->n_args; i++)
     s->args[i] = mem_strdup(o->args[i]);
-  if (locate(o->name ? o->name : "chat", s, e) == 0) {
+  if (locate(o->name ? o->name : "chat", o->sha256, s, e) == 0) {
     read_script(s, e);
     take_driver(s, o, e);
     if (s->files)
-      params_set(&s->params, o->params, o->n_params, s->folder, s->path, e);
+      set_params(s, o, e);
   }
+  check_sum(s, o, e);
   if (e->count != before) {
     scenario_free(s);
     return NULL;
@@ -194,6 +240,7 @@ void scenario_free(struct scenario *s)
     return;
   for (size_t i = 0; i < s->n_files; i++) {
     mem_free(s->files[i].path);
+    mem_free(s->files[i].name);
     mem_free(s->files[i].sha256);
   }
   for (size_t i = 0; i < s->n_args; i++)
@@ -206,6 +253,7 @@ void scenario_free(struct scenario *s)
   for (size_t i = 0; i < s->n_backend_files; i++)
     mem_free(s->backend_files[i]);
   mem_free(s->backend_files);
+  pack_close(s->pack);
   json_free(s->load);
   json_free(s->metrics);
   json_free(s->thresholds);

@@ -38,6 +38,8 @@ enum hook {
 /* "on_response" */
 const char *hook_name(enum hook h);
 
+struct pack;
+
 struct scenario_options {
   const char *name;          /* a path or a name; NULL: "chat" */
   const char *const *params; /* "k=v" of every -P, in order */
@@ -50,11 +52,16 @@ struct scenario_options {
   /* A module of our own that drives the load in place of control(run):
    * require(driver)(options) returns that function. NULL: none. */
   const char *driver, *driver_options; /* options: a JSON object */
+  bool lenient; /* required parameters may be missing: it will not run */
+  /* What the content must hash to: a pack's file, or else the scenario's own
+   * sum. NULL: whatever it is. */
+  const char *sha256;
 };
 
 /* One Lua file that belongs to the scenario; the entry is the first. */
 struct scenario_file {
   char *path;   /* as people know it: "my/agent/init.lua", or embedded */
+  char *name;   /* within its folder: "init.lua", "tools/search.lua" */
   char *sha256; /* 64 hex digits */
 };
 
@@ -68,8 +75,9 @@ struct scenario {
   char *source;       /* the entry's text; all VMs run these bytes */
   size_t source_len;
   /* Of the entry when that is all; else of the lines that `sha256sum` prints
-   * for all files, sorted by path. */
+   * in the folder for all files, sorted by name: the same wherever it lies. */
   char sha256[65];
+  struct pack *pack; /* that it came in, or NULL; see pack.h */
   struct scenario_file *files;
   size_t n_files;
   struct params params;     /* declared, with their values; see params.h */
@@ -93,8 +101,10 @@ struct scenario {
   char *driver, *driver_options; /* NULL: none */
 };
 
-/* Look for o->name as a path (a file, or a folder with init.lua), then in
- * ./scenarios, in each folder of $STOKE_PATH, then among the built-in ones.
+/* Look for o->name as a path (a file, a folder with init.lua, or a pack), then
+ * in ./scenarios, in each folder of $STOKE_PATH (there NAME.lua, a folder NAME,
+ * or NAME.tar.gz), then among the built-in ones; "builtin:NAME" looks at these
+ * alone.
  * NULL on failure, with every mistake in *e at once: a missing file, a syntax
  * error and an error of the main chunk each have words of their own. */
 struct scenario *scenario_open(const struct scenario_options *o, struct err *e);

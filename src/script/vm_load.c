@@ -305,6 +305,7 @@ void vm_free(struct vm *vm)
   }
   for (size_t i = 0; i < vm->n_files; i++) {
     mem_free(vm->files[i].path);
+    mem_free(vm->files[i].name);
     mem_free(vm->files[i].sha256);
   }
   mem_free(vm->files);

@@ -21,6 +21,7 @@ local libraries = {
   llhttp = { "mock/" },
   stdatomic = { "core/mailbox", "script/vm", "script/watchdog" },
   nettle = { "script/digest" },
+  archive = { "script/pack_" }, archive_entry = { "script/pack_" },
 }
 
 local function has_word(list, word)
