@@ -240,7 +240,7 @@ static void check_load(struct check *c)
   char *const argv[] = {model, NULL};
   struct run_options r;
   const struct scenario *s = c->scenario;
-  if (run_options_read(&r, 1, argv, &c->e) == OPTIONS_OK) {
+  if (run_options_read(&r, &run_options_spec, 1, argv, &c->e) == OPTIONS_OK) {
     run_options_settle(&r, s->load, nature_of(s), s->path, &c->e);
     run_thresholds_read(&r, s, &c->e);
   }
@@ -264,7 +264,8 @@ static enum options_result small_load(struct check *c, struct run_options *r)
       sessions ? " --num-sessions=1" : "");
   for (struct str rest = buf_str(&text); rest.p;)
     option_list_add(&words, str_split(&rest, ' '));
-  status = run_options_read(r, (int)words.n, words.items, &c->e);
+  status =
+      run_options_read(r, &run_options_spec, (int)words.n, words.items, &c->e);
   option_list_free(&words);
   buf_free(&text);
   /* Nobody's key has a place here. */

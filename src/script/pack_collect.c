@@ -133,6 +133,14 @@ static void add_module(struct collection *c, struct str module)
   }
 }
 
+static void add_backend(struct collection *c, const char *name)
+{
+  struct buf file = {0};
+  buf_addf(&file, "backends/%s.lua", name);
+  add_from(c, c->s->folder, buf_cstr(&file));
+  buf_free(&file);
+}
+
 static bool may_be_file(struct str text)
 {
   return text.len < 200 && text.p[0] != '/' && text.p[0] != '.' &&
@@ -286,6 +294,8 @@ int pack_collect(const struct scenario *s, const struct pack_options *o,
   } else if (s->folder) {
     for (size_t i = 1; i < s->n_files; i++)
       add_found(&c, s->files[i].name);
+    for (size_t i = 0; i < s->n_backend_files; i++)
+      add_backend(&c, s->backend_files[i]);
     follow(&c, source);
   } else if (folder) {
     add_embedded(&c);

@@ -242,13 +242,23 @@ static void the_hash_is_that_of_sha256sum(void **state)
 
 /* ---- the ready ones ---- */
 
+/* Can it be asked for requests as it is? Not without the file that it needs,
+ * nor when its sessions make them. */
+static bool makes_requests(const struct scenario *s)
+{
+  for (size_t i = 0; i < s->params.len; i++)
+    if (s->params.list[i].required)
+      return false;
+  return scenario_has(s, HOOK_REQUEST);
+}
+
 static void every_ready_scenario_makes_requests(void **state)
 {
   (void)state;
   for (size_t i = 0; i < embedded_count; i++) {
     const char *path = embedded_files[i].path;
     struct box b = {0};
-    struct scenario_options o = {.seed = 3};
+    struct scenario_options o = {.seed = 3, .lenient = true};
     char name[64];
     struct buf data = {0};
     if (strncmp(path, "scenarios/", 10) != 0)
@@ -264,6 +274,10 @@ static void every_ready_scenario_makes_requests(void **state)
     }
     assert_string_equal(b.scenario->name, name);
     assert_non_null(b.scenario->description);
+    if (!makes_requests(b.scenario)) {
+      box_close(&b);
+      continue;
+    }
     b.vm = box_vm(&b, (struct vm_config){.main = true});
     assert_int_equal(vm_setup(b.vm, &data, &b.err), 0);
     for (uint64_t id = 1; scenario_has(b.scenario, HOOK_REQUEST) && id < 100;
