@@ -41,8 +41,9 @@ static size_t list_folder(const char *folder, char ***names)
  * must have the same backends. */
 static void push_files(lua_State *L, struct scenario *s)
 {
-  if (!s->backend_files && s->folder) {
+  if (!s->backends_listed && s->folder) {
     char *folder = files_join(s->folder, "backends");
+    s->backends_listed = true;
     s->n_backend_files = list_folder(folder, &s->backend_files);
     mem_free(folder);
   }

@@ -84,6 +84,7 @@ struct scenario {
   struct backends backends; /* stoke's own and the scenario's */
   char **backend_files;     /* names of the modules in backends/ */
   size_t n_backend_files;
+  bool backends_listed; /* by scenario_open; nobody looks again */
   uint32_t hooks; /* 1u << HOOK_REQUEST | … */
   /* What the table says, checked (unknown fields are errors) and normalised:
    * durations are seconds, infinity is the string "inf". NULL: not given. */
