@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cmd_run.h"
+#include "cli/config_file.h"
 #include "cli/limits.h"
 #include "cli/mask.h"
 #include "cli/preflight.h"
@@ -141,6 +142,16 @@ static unsigned nature_of(const struct scenario *s)
          (scenario_has(s, HOOK_ARRIVALS) ? LOAD_ARRIVALS : 0u);
 }
 
+static int print_config(const struct run_options *o)
+{
+  struct buf text = {0};
+  config_file_print(&o->options, &text);
+  mask_known(&text, &o->secrets);
+  fputs(buf_cstr(&text), stdout);
+  buf_free(&text);
+  return DONE;
+}
+
 /* Every mistake of command line and scenario, told together. */
 static int understand(struct job *j, int argc, char *const argv[])
 {
@@ -170,6 +181,8 @@ static int understand(struct job *j, int argc, char *const argv[])
     options_complain(j->spec, &j->e);
     return MISUSED;
   }
+  if (o->print_config)
+    return print_config(o);
   j->command = mask_command(j->spec, argc, argv, &o->secrets);
   show_notices(o);
   return GO_ON;

@@ -203,6 +203,10 @@ static int set_row(struct options *o, const struct option *row, struct str path,
       option_list_add(&o->notices, str_of(row->notice));
     *had = from;
   }
+  if (row->kind == OPTION_CALL) {
+    mem_free(o->texts[row - o->spec->rows]);
+    o->texts[row - o->spec->rows] = mem_strdup(value);
+  }
   return option_store(row, o->dest, path, value, place, e);
 }
 
@@ -435,17 +439,21 @@ void options_init(struct options *o, const struct options_spec *spec,
       .spec = spec,
       .dest = dest,
       .source = mem_zalloc(spec->n, sizeof *o->source),
+      .texts = mem_zalloc(spec->n, sizeof *o->texts),
   };
 }
 
 void options_free(struct options *o)
 {
-  for (size_t i = 0; o->spec && i < o->spec->n; i++)
+  for (size_t i = 0; o->spec && i < o->spec->n; i++) {
     option_clear(&o->spec->rows[i], o->dest);
+    mem_free(o->texts[i]);
+  }
   option_list_free(&o->args);
   option_list_free(&o->rest);
   option_list_free(&o->notices);
   mem_free(o->source);
+  mem_free(o->texts);
   *o = (struct options){0};
 }
 

@@ -95,6 +95,7 @@ struct options {
   const struct options_spec *spec;
   void *dest;                 /* the struct that `at` points into */
   enum option_source *source; /* of each row */
+  char **texts;               /* of OPTION_CALL rows: as last set; else NULL */
   struct option_list args;    /* positional arguments */
   struct option_list rest;    /* what stood after `--`, unchanged */
   struct option_list notices; /* lines to show, already worded */

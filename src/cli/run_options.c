@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "cli/config_file.h"
 #include "cli/headers.h"
 #include "cli/mask.h"
 #include "cli/target.h"
@@ -185,6 +186,8 @@ enum options_result run_options_read(struct run_options *r,
   };
   options_init(&r->options, spec, r);
   result = options_parse(&r->options, argc, argv, e);
+  if (result != OPTIONS_HELP && r->config_file)
+    config_file_read(&r->options, r->config_file, e);
   if (result == OPTIONS_HELP || r->version)
     return result == OPTIONS_HELP ? result : OPTIONS_OK;
   name_requests(r);

@@ -24,8 +24,9 @@ struct run_options {
   uint64_t num_sessions;
   char *percentile_metrics, *metric_percentiles;
 
+  char *config_file;
   char *output, *requests_out; /* NULL: none; "-": stdout */
-  bool force, quiet, preflight, unsafe, version;
+  bool force, quiet, preflight, unsafe, version, print_config;
 
   /* Of `stoke find`. */
   struct option_list slos;

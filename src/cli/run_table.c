@@ -174,6 +174,11 @@ static const struct option rows[] = {
      .help = "overwrite files that exist"},
     {"q quiet", NULL, OPTION_BOOLEAN, AT(quiet),
      .help = "show the table alone: no progress, no notices"},
+    {"config", "FILE", OPTION_STRING, AT(config_file),
+     .help = "read options from this file: .json, .yaml, or .lua that returns "
+             "a table; flags and the environment go before it"},
+    {"print-config", NULL, OPTION_BOOLEAN, AT(print_config),
+     .help = "print every option with where it came from, and end"},
     {"version", NULL, OPTION_BOOLEAN, AT(version),
      .help = "print the versions of all parts"},
 

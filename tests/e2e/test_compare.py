@@ -97,17 +97,17 @@ def test_b131_several_runs_in_one_file(stoke, tmp_path):
 
 
 def test_real_runs_with_request_lines(stoke, mock, tmp_path):
-    fast, slow = mock("--ttft", "5ms", "--itl", "1ms"), mock("--ttft", "40ms", "--itl", "1ms")
+    fast, slow = (mock("--ttft", ttft, "--itl", "1ms") for ttft in ("10ms", "150ms"))
     for name, server in (("a", fast), ("b", slow)):
-        r = stoke.command("run", "-u", server.url, "-m", "m", "-n", 60, "-c", 4,
+        r = stoke.command("run", "-u", server.url, "-m", "m", "-n", 40, "-c", 4,
                           "--max-tokens", 3, "-o", f"{name}.json", "--requests-out",
                           f"{name}.jsonl", "-q").wait(60)
         assert r.code == 0, r
     found, pair = verdicts(stoke, "a.json", "b.json", code=99,
                            args=("--fail-on", "ttft.p50 > +20%"))
-    assert found["ttft.mean"] == found["ttft.p50"] == "worse"
+    assert found["ttft.p50"] == "worse"
     assert found["error_rate"] in ("same", "can't tell")
-    assert pair["figures"]["ttft.p50"]["change"] > 2
+    assert pair["figures"]["ttft.p50"]["change"] > 1
 
 
 @pytest.mark.parametrize("args, says", [

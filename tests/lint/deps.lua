@@ -22,6 +22,7 @@ local libraries = {
   stdatomic = { "core/mailbox", "script/vm", "script/watchdog" },
   nettle = { "script/digest" },
   archive = { "script/pack_" }, archive_entry = { "script/pack_" },
+  yaml = { "cli/yaml" },
 }
 
 local function has_word(list, word)
