@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "netclient.h"
@@ -23,6 +24,7 @@ static pid_t spawn(char *const *argv, int in, int out)
   pid_t pid = fork();
   if (pid)
     return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test stops nobody */
   dup2(in, 0);
   dup2(out, 1);
   dup2(open("/dev/null", O_WRONLY), 2);
