@@ -171,3 +171,25 @@ def test_control_ends_with_the_duration(stoke, mock, tmp_path):
     r = stoke.load(server.url, path, "-d", "2s")
     assert r.json["stoke"]["stop_reason"] == "duration"
     assert r.seconds < 10 * PATIENCE
+
+
+def test_the_burst_scenario_bursts(stoke, mock):
+    server = mock("--ttft", "1ms", "--tokens", 1)
+    r = stoke.load(server.url, "burst", "-d", "2s", "--arrival", "constant", "-P", "base=5",
+                   "-P", "peak=100", "-P", "every=1", "-P", "length=0.25")
+    times = due_times(r)
+    burst = [t for t in times if t % 1 >= 0.75]
+    assert len(burst) == pytest.approx(50, abs=2)
+    assert len(times) - len(burst) == pytest.approx(7.5, abs=2)
+    assert {q["tags"]["when"] for q in r.requests} == {"burst", "quiet"}
+
+
+@pytest.mark.parametrize("curve", ["linear", "exponential"])
+def test_the_ramp_scenario_ramps(stoke, mock, curve):
+    server = mock("--ttft", "1ms", "--tokens", 1)
+    r = stoke.load(server.url, "ramp", "-d", "1500ms", "--arrival", "constant", "-P", "from=10",
+                   "-P", "to=100", "-P", "rise=1", "-P", "curve=" + curve)
+    rising = 55 if curve == "linear" else 90 / math.log(10)
+    times = due_times(r)
+    assert len([t for t in times if t < 1]) == pytest.approx(rising, abs=1.5)
+    assert len([t for t in times if t >= 1]) == pytest.approx(50, abs=1.5)
