@@ -168,6 +168,7 @@ end
 --- "same", "better", "worse" or "can't tell".
 function M.verdict(d, tolerance, more_is_better)
   if not d.low then return "can't tell" end
+  if d.absolute and d.a == d.b then return "same" end
   local same = d.absolute and tolerance / 10 or tolerance
   if d.low >= -same and d.high <= same then return "same" end
   if d.low > 0 then return more_is_better and "better" or "worse" end
