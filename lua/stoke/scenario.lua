@@ -5,7 +5,7 @@
 -- suggest(name, names) -> "; did you mean …?" or "".
 
 local hooks = {
-  "setup", "request", "session", "on_first_token", "on_chunk", "on_response",
+  "setup", "init", "exit", "request", "session", "on_first_token", "on_chunk", "on_response",
   "control", "teardown", "summary",
 }
 local texts = { "name", "description" }

@@ -42,6 +42,8 @@
 ---@field on_chunk? fun(r: stoke.Response, text: string): boolean? at every payload event of a stream: its text ("" for tool calls) in whole characters; `r.text` is all that came so far. `false` hangs up: the request ends as `cancelled`. It runs per token, so keep it small
 ---@field on_response? fun(r: stoke.Response): boolean?, string? after each request. Nothing or `true` keeps the verdict; `false, "reason"` makes it failed with outcome `check`; anything else is an error
 ---@field control? fun(run: stoke.Control) drives the load, as a coroutine on the main thread
+---@field init? fun(ctx: stoke.Context) once on every thread, after `setup` and before any load
+---@field exit? fun(ctx: stoke.Context): any once on every thread, after the drain. Plain data that it returns is `results.threads[i]` in `summary`: what each thread has kept in variables of its own
 ---@field teardown? fun(run: stoke.Run) once, on the main thread, after the drain
 ---@field summary? fun(results: table): table|string|nil once, at the end. A table is merged into the results' `custom`, a string is printed after the table. `results` is the results file's object; what is under `"stoke"` can be reached from the top (`results.outcomes`)
 

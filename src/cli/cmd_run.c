@@ -77,6 +77,8 @@ static struct scenario *open_scenario(struct job *j)
       .memory = o->config.lua_memory,
       .unsafe = o->unsafe,
       .sha256 = o->sha256,
+      .wrk_url = o->wrk_url,
+      .wrk_headers = buf_cstr(&j->options.config.headers),
   };
   if (j->spec == &find_options_spec) {
     write_search(o, &j->driver_options);

@@ -66,6 +66,38 @@ static void read_target(struct run_options *r, struct err *e)
   buf_free(&place);
 }
 
+/* A script for wrk speaks plain HTTP to the URL as it stands. */
+static void settle_wrk(struct run_options *r)
+{
+  char *scheme = r->config.base_url ? strstr(r->config.base_url, "://") : NULL;
+  const char *rest = strstr(r->url, "://"), *path;
+  struct buf url = {0};
+  char *prefix;
+  if (!r->wrk || !scheme)
+    return;
+  rest = rest ? rest + 3 : r->url;
+  path = rest + strcspn(rest, "/?#");
+  if ((prefix = strchr(scheme + 3, '/')))
+    *prefix = '\0';
+  buf_addf(&url, "%s%s%s", r->config.base_url, *path == '/' ? "" : "/", path);
+  r->wrk_url = buf_take(&url);
+  mem_free(r->config.query);
+  r->config.query = mem_strdup("");
+  mem_free(r->config.request_id_prefix);
+  r->config.request_id_prefix = NULL;
+  r->config.plain = true;
+  r->config.stream = false;
+  r->preflight = false;
+  if (!r->config.model)
+    r->config.model = mem_strdup("-");
+  if (!r->percentile_metrics)
+    r->percentile_metrics = mem_strdup("e2el");
+  if (!r->api_key && !r->api_key_env) {
+    mem_free(r->config.api_key);
+    r->config.api_key = NULL;
+  }
+}
+
 static bool is_variable_name(const char *s)
 {
   size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -194,6 +226,7 @@ enum options_result run_options_read(struct run_options *r,
   read_target(r, e);
   read_key(r, e);
   read_headers(r, e);
+  settle_wrk(r);
   collect_secrets(r);
   read_figures(r, e);
   check_files(r, e);
@@ -216,6 +249,7 @@ void run_options_free(struct run_options *r)
   options_free(&r->options);
   mem_free(r->config.base_url);
   mem_free(r->config.query);
+  mem_free(r->wrk_url);
   mem_free(r->config.endpoint);
   mem_free(r->config.api_key);
   mem_free(r->config.request_id_prefix);

@@ -27,6 +27,8 @@ struct run_options {
   char *config_file;
   char *output, *requests_out; /* NULL: none; "-": stdout */
   bool force, quiet, preflight, unsafe, version, print_config;
+  bool wrk;      /* the scenario is a script for wrk */
+  char *wrk_url; /* what it loads, with its path */
 
   /* Of `stoke find`. */
   struct option_list slos;

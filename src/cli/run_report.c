@@ -18,6 +18,7 @@
 #include "report/stage_table.h"
 #include "report/table.h"
 #include "script/pack.h"
+#include "script/wrk.h"
 #include "script/merge.h"
 #include "script/vm.h"
 
@@ -152,6 +153,19 @@ static void add_custom(struct texts *t, struct str object)
   t->custom = merged;
 }
 
+/* For wrk's done(). */
+static void fill_figures(const struct run_report *r, const struct summary *s,
+                         struct wrk_figures *f)
+{
+  const struct run_result *result = r->result;
+  wrk_count(f, s->outcomes);
+  f->latency = samples_latency(result->metrics);
+  f->rate = samples_rate(result->metrics, result->threads);
+  f->requests = f->latency.n;
+  f->bytes = s->bytes_in;
+  f->duration_us = (uint64_t)(s->duration_s * 1e6);
+}
+
 /* What control(run) reported, and the scenario's own summary(): into the
  * results, or as text. */
 static void ask_scenario(const struct run_report *r, const struct summary *s,
@@ -159,15 +173,24 @@ static void ask_scenario(const struct run_report *r, const struct summary *s,
                          struct texts *t)
 {
   struct buf json = {0}, answer = {0};
+  struct wrk_figures figures = {0};
   add_custom(t, buf_str(&r->result->reports));
   run_extras_fill(x, buf_str(&t->custom), info);
   if (!scenario_has(r->scenario, HOOK_SUMMARY) || !r->result->vm)
     return;
   results_write(&json, s, info, r->options->blocks);
+  if (r->scenario->wrk_url)
+    fill_figures(r, s, &figures);
+  vm_figures(r->result->vm, &figures);
+  if (r->result->exits)
+    vm_threads(r->result->vm, r->result->exits, r->result->threads);
   if (vm_summary(r->result->vm, buf_str(&json), &answer, &t->said) == VM_OK) {
     add_custom(t, buf_str(&answer));
     run_extras_fill(x, buf_str(&t->custom), info);
   }
+  vm_figures(r->result->vm, NULL);
+  samples_free(&figures.latency);
+  samples_free(&figures.rate);
   buf_free(&json);
   buf_free(&answer);
 }

@@ -124,6 +124,9 @@ static const struct option rows[] = {
 
     {"P param", "NAME=VALUE", OPTION_PAIRS, AT(params), "Requests",
      .help = "set a parameter of the scenario; may be repeated"},
+    {"wrk", NULL, OPTION_BOOLEAN, AT(wrk),
+     .help = "SCENARIO is a script for wrk: plain HTTP to --url as it stands; "
+             "wrk's -t is --threads here"},
     {"sha256", "SUM", OPTION_STRING, AT(sha256),
      .help = "refuse a scenario or pack of any other content"},
     {"max-tokens", "N", OPTION_INTEGER, CONF(max_tokens),

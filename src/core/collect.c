@@ -74,6 +74,8 @@ void run_collect(struct run *r)
     sessions_merge(&out->sessions, &f->sessions);
     calls_merge(&out->calls, &f->calls);
     custom_merge(&out->custom, &f->custom);
+    out->exits[i] = f->exit;
+    f->exit = (struct buf){0};
     collect_stages(r, f);
     if (f->sent && !sent)
       out->backend = f->backend;
@@ -104,6 +106,9 @@ void run_result_free(struct run_result *r)
   client_deinit(&r->client);
   mem_free(r->preconnect_error);
   buf_free(&r->data);
+  for (unsigned i = 0; r->exits && i < r->threads; i++)
+    buf_free(&r->exits[i]);
+  mem_free(r->exits);
   vm_free(r->vm);
   if (r->watchdog)
     watchdog_free(r->watchdog);

@@ -52,8 +52,10 @@ struct xfer_headers *config_headers(const struct config *c,
                                     const struct backend *b, struct err *e)
 {
   struct xfer_headers *h = xfer_headers_new();
-  xfer_headers_set(h, STR("Content-Type"), STR("application/json"), e);
-  xfer_headers_set(h, STR("User-Agent"), STR("stoke"), e);
+  if (!c->plain) {
+    xfer_headers_set(h, STR("Content-Type"), STR("application/json"), e);
+    xfer_headers_set(h, STR("User-Agent"), STR("stoke"), e);
+  }
   if (c->api_key && c->api_key[0])
     set_key(h, c->api_key, b ? b->key_header : NULL, e);
   if (b)

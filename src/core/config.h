@@ -90,6 +90,7 @@ struct config {
   bool insecure;
   char *cacert;
   bool stream;
+  bool plain;         /* no headers of ours: any HTTP server */
   int64_t max_tokens; /* -1: the scenario's */
   char *extra_body;   /* a JSON object's text, or NULL */
 

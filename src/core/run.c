@@ -298,7 +298,10 @@ static struct stage_names name_stages(const struct load *l)
 int run_prepare(const struct config *c, const struct scenario *s,
                 struct run_result *out, struct err *e)
 {
-  struct vm_config vc = {.scenario = s, .body = config_body(c), .main = true};
+  struct vm_config vc = {.scenario = s,
+                         .body = config_body(c),
+                         .main = true,
+                         .workers = worker_count(c)};
   *out = (struct run_result){.errors = script_errors_new(),
                              .watchdog = watchdog_new(0)};
   if (custom_declare(&out->custom, s->metrics, s->path, e) < 0)
@@ -362,6 +365,7 @@ int run_execute(const struct config *c, const struct scenario *s,
   r.loop = ev_loop_new(EVFLAG_AUTO);
   r.duration_ns = load_duration(&c->load);
   r.n = out->threads = worker_count(c);
+  out->exits = mem_zalloc(r.n, sizeof *out->exits);
   r.workers = mem_zalloc(r.n, sizeof(struct worker *));
   r.progress = mem_zalloc(r.n, sizeof *r.progress);
   r.live = mem_zalloc(r.n, sizeof(struct live_figures *));

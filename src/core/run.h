@@ -90,7 +90,8 @@ struct run_result {
   struct buf said;               /* run:say's lines, for people */
   const struct backend *backend; /* of a request that was sent, else of those
                                   * that name none; NULL: plain HTTP */
-  struct client client;          /* merged over workers */
+  struct buf *exits;    /* what exit(ctx) returned on each of `threads` */
+  struct client client; /* merged over workers */
   struct net_counts net;
   enum net_clock clock;
   enum stop_reason stop_reason;

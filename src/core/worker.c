@@ -216,6 +216,7 @@ void worker_free(struct worker *w)
   sessions_deinit(&w->figures.sessions);
   calls_deinit(&w->figures.calls);
   custom_deinit(&w->figures.custom);
+  buf_free(&w->figures.exit);
   for (size_t i = 0; w->figures.stages && i < w->setup.config->load.n_stages;
        i++)
     metrics_free(w->figures.stages[i]);

@@ -46,7 +46,7 @@ static int make_vm(struct worker *w, struct err *e)
       .workers = w->setup.count,
   };
   w->vm = vm_new(&vc, e);
-  return w->vm ? 0 : -1;
+  return w->vm ? vm_init(w->vm, e) : -1;
 }
 
 static bool has(const struct worker *w, enum hook h)
@@ -80,7 +80,7 @@ static void make_sessions(struct worker *w)
   const struct exchange_config ec = {
       .net = w->net,
       .vm = w->vm,
-      .base_url = c->base_url,
+      .base_url = vm_address(w->vm) ? vm_address(w->vm) : c->base_url,
       .query = c->query ? c->query : "",
       .headers = w->headers,
       .backend_headers = w->backend_headers,
@@ -143,7 +143,9 @@ void worker_set_up(struct worker *w)
                                        w->setup.count);
     make_sessions(w);
     if (c->preconnect && n)
-      net_preconnect(w->net, c->base_url, n, on_connected, w);
+      net_preconnect(w->net,
+                     vm_address(w->vm) ? vm_address(w->vm) : c->base_url, n,
+                     on_connected, w);
     else
       worker_tell(w, WORKER_READY, NULL);
   }
@@ -152,6 +154,8 @@ void worker_set_up(struct worker *w)
 
 void worker_tear_down(struct worker *w)
 {
+  if (w->vm && !w->failed)
+    vm_exit(w->vm, &w->figures.exit);
   struct client_worker *c = &w->figures.client;
   if (w->vm) {
     struct vm_stats s = vm_stats(w->vm);

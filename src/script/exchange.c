@@ -513,7 +513,7 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   struct xfer_headers *own = build_headers(x);
   struct wire_config wc = wire_config(x);
   struct xfer_request xr = {
-      .method = q->http.len ? q->method : "POST",
+      .method = q->method[0] ? q->method : "POST",
       .headers = own ? own : common_headers(x),
       .body = buf_str(&q->body),
       .keep_headers = p->config.keep_text,

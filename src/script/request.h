@@ -17,7 +17,8 @@ struct request {
   struct buf path;    /* to append to the base URL: "/v1/chat/completions" */
   struct buf url;     /* of s:http, absolute; empty: the base URL and `path` */
   struct buf http;    /* the name of what s:http does; empty: an LLM request */
-  char method[16];    /* of s:http */
+  char method[16];    /* "GET"; empty: POST */
+  uint64_t delay_ns;  /* to wait before it is sent; of a request scenario */
   struct buf body;    /* complete */
   struct buf headers; /* "Name: value\n" lines; checked, names unique */
   struct buf model;

@@ -216,6 +216,8 @@ struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
   s->memory = o->memory;
   s->unsafe = o->unsafe;
   s->data = data_store_new();
+  s->wrk_url = o->wrk_url ? mem_strdup(o->wrk_url) : NULL;
+  s->wrk_headers = o->wrk_headers ? mem_strdup(o->wrk_headers) : NULL;
   s->n_args = o->n_args;
   s->args = mem_zalloc(o->n_args, sizeof *s->args);
   for (size_t i = 0; i < o->n_args; i++)
@@ -246,6 +248,8 @@ void scenario_free(struct scenario *s)
   for (size_t i = 0; i < s->n_args; i++)
     mem_free(s->args[i]);
   mem_free(s->args);
+  mem_free(s->wrk_url);
+  mem_free(s->wrk_headers);
   mem_free(s->files);
   params_free(&s->params);
   data_store_free(s->data);

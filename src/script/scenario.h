@@ -17,6 +17,8 @@
 /* Functions that a scenario may define. X(ENUM, "name", "where it stands") */
 #define HOOK_LIST(X)                                                           \
   X(SETUP, "setup", "")                                                        \
+  X(INIT, "init", "")                                                          \
+  X(EXIT, "exit", "")                                                          \
   X(REQUEST, "request", "")                                                    \
   X(SESSION, "session", "")                                                    \
   X(ON_FIRST_TOKEN, "on_first_token", "")                                      \
@@ -52,6 +54,9 @@ struct scenario_options {
   /* A module of our own that drives the load in place of control(run):
    * require(driver)(options) returns that function. NULL: none. */
   const char *driver, *driver_options; /* options: a JSON object */
+  /* A script for wrk: the URL that it is to load, and header lines of the
+   * command line. NULL: it is a scenario. */
+  const char *wrk_url, *wrk_headers;
   bool lenient; /* required parameters may be missing: it will not run */
   /* What the content must hash to: a pack's file, or else the scenario's own
    * sum. NULL: whatever it is. */
@@ -94,6 +99,7 @@ struct scenario {
   /* As given. */
   char **args;
   size_t n_args;
+  char *wrk_url, *wrk_headers;
   uint64_t seed;
   size_t memory;
   bool unsafe;

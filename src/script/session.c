@@ -205,25 +205,63 @@ static void on_request_done(struct exchange *x, void *ud)
   end_item(ud);
 }
 
-static void start_request(struct session *s)
+static void send_plain(struct session *s, struct exchange *x, uint64_t due_ns)
 {
-  struct session_pool *p = s->pool;
-  struct exchange *x = exchange_take(p->config.exchanges);
   const struct exchange_plan plan = {
       .id = s->item.id,
       .session = s->item.id,
-      .due_ns = s->item.due_ns,
+      .due_ns = due_ns,
       .turn = 1,
       .phase = s->item.phase,
       .stage = s->item.stage,
       .capped = s->item.capped,
   };
+  s->exchange = NULL;
+  exchange_start(x, &plan, on_first_token, on_request_done, s);
+}
+
+/* It was not due before. */
+static void on_delay_over(struct alarm *a, void *ud)
+{
+  struct session *s = ud;
+  (void)a;
+  send_plain(s, s->exchange, clock_ns());
+}
+
+/* The request is ready: now, or after the time that it asks for. */
+static void send_or_wait(struct session *s, struct exchange *x)
+{
+  uint64_t delay_ns = exchange_slot(x)->delay_ns;
+  s->exchange = x;
+  if (delay_ns)
+    alarm_set(&s->alarm, s->pool->config.loop, delay_ns, on_delay_over, s);
+  else
+    send_plain(s, x, s->item.due_ns);
+}
+
+/* Requests that wait will not be sent any more. */
+static void drop_waiting(struct session_pool *p)
+{
+  struct list *node = p->live.next, *next;
+  for (; node != &p->live; node = next) {
+    struct session *s = LIST_ENTRY(node, struct session, node);
+    next = node->next;
+    if (!s->exchange)
+      continue;
+    alarm_stop(&s->alarm);
+    exchange_drop(s->exchange);
+    end_item(s);
+  }
+}
+
+static void start_request(struct session *s)
+{
+  struct session_pool *p = s->pool;
+  struct exchange *x = exchange_take(p->config.exchanges);
   struct vm_item item = vm_item(s);
   list_append(&p->live, &s->node);
   switch (vm_request(p->config.vm, &item, exchange_slot(x))) {
-  case VM_OK:
-    exchange_start(x, &plan, on_first_token, on_request_done, s);
-    break;
+  case VM_OK: send_or_wait(s, x); break;
   case VM_FAILED:
     exchange_drop(x);
     fail_unsent(s);
@@ -625,6 +663,7 @@ void session_cancel_all(struct session_pool *p, const char *why)
   p->cancelled = true;
   p->why = why;
   if (!p->config.coroutines) {
+    drop_waiting(p);
     exchange_cancel_all(p->config.exchanges, why);
     return;
   }

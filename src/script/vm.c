@@ -157,6 +157,8 @@ static uint64_t patience(enum hook h)
 {
   switch (h) {
   case HOOK_SETUP:
+  case HOOK_INIT:
+  case HOOK_EXIT:
   case HOOK_TEARDOWN:
   case HOOK_SUMMARY:
   case HOOK_CONTROL: return 120;

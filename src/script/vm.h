@@ -59,6 +59,19 @@ void vm_mute(struct vm *vm, bool muted);
  * other VMs. 0, or -1 with the reason in *e. On the main thread's VM. */
 int vm_setup(struct vm *vm, struct buf *data, struct err *e);
 
+/* init(ctx) and exit(ctx), if there are any: on a worker's VM, before the load
+ * and after it. exit's result is appended to `data`, for vm_threads. */
+int vm_init(struct vm *vm, struct err *e);
+void vm_exit(struct vm *vm, struct buf *data);
+/* What the exit hooks of all threads returned, for summary(): borrowed until
+ * then, on the main thread's VM. */
+/* Of a script for wrk: what done() is told (borrowed), and the base URL that
+ * setup() gave this thread, or NULL. */
+struct wrk_figures;
+void vm_figures(struct vm *vm, const struct wrk_figures *f);
+const char *vm_address(const struct vm *vm);
+void vm_threads(struct vm *vm, const struct buf *exits, size_t n);
+
 struct vm_item {
   uint64_t id;       /* 1, 2, 3 … over the whole run */
   enum phase phase;  /* warm-up draws from a random stream of its own */

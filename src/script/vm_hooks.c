@@ -5,6 +5,7 @@
 #include "script/plain.h"
 #include "script/request_table.h"
 #include "script/vm_impl.h"
+#include "script/wrk.h"
 
 /* The hooks of a scenario, one C function each: what goes in, what may come
  * back. Each is a function that vm_call runs, and its arguments. */
@@ -51,6 +52,13 @@ static int call_request(lua_State *L)
                          lua_isstring(L, 2) ? lua_tostring(L, 2)
                                             : luaL_typename(L, 2));
   c->end = lua_isnil(L, 1);
+  if (vm->scenario->wrk_url) {
+    vm_guard(vm);
+    if (!c->end)
+      wrk_read(L, c->out);
+    vm_unguard(vm);
+    return 0;
+  }
   lua_settop(L, 1);
   vm_guard(vm);
   if (!c->end)
@@ -275,22 +283,76 @@ static int call_setup(lua_State *L)
   return 0;
 }
 
-int vm_setup(struct vm *vm, struct buf *data, struct err *e)
+/* A hook before the load: the caller shows what went wrong, for it ends the
+ * run before it began. */
+static int call_early(struct vm *vm, enum hook hook, lua_CFunction fn, void *ud,
+                      struct err *e)
 {
   enum vm_result result;
   struct script_errors *errors = vm->errors;
-  if (!scenario_has(vm->scenario, HOOK_SETUP))
+  if (!scenario_has(vm->scenario, hook))
     return 0;
-  /* The caller shows this one, it ends the run before it began. */
   vm->errors = NULL;
   buf_reset(&vm->traceback);
-  result = vm_call(vm, HOOK_SETUP, call_setup, data);
+  result = vm_call(vm, hook, fn, ud);
   vm->errors = errors;
   vm->rng = &vm->own_rng;
   if (result == VM_OK)
     return 0;
-  return err_add(e, "setup failed: %s%s%s", vm_error(vm),
+  return err_add(e, "%s failed: %s%s%s", hook_name(hook), vm_error(vm),
                  vm->traceback.len ? "\n" : "", buf_cstr(&vm->traceback));
+}
+
+int vm_setup(struct vm *vm, struct buf *data, struct err *e)
+{
+  return call_early(vm, HOOK_SETUP, call_setup, data, e);
+}
+
+/* ---- init, exit ---- */
+
+static int call_ctx_hook(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  vm_push_hook(vm, vm->hook);
+  vm_push_ref(L, REF_CTX);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+static int call_exit(lua_State *L)
+{
+  char why[256];
+  call_ctx_hook(L);
+  if (plain_write(L, 1, vm_ud(L), "exit's result", why) < 0)
+    return vm_hook_error(L, "%s", why);
+  return 0;
+}
+
+int vm_init(struct vm *vm, struct err *e)
+{
+  return call_early(vm, HOOK_INIT, call_ctx_hook, NULL, e);
+}
+
+void vm_exit(struct vm *vm, struct buf *data)
+{
+  if (scenario_has(vm->scenario, HOOK_EXIT))
+    vm_call(vm, HOOK_EXIT, call_exit, data);
+}
+
+void vm_figures(struct vm *vm, const struct wrk_figures *f)
+{
+  vm->figures = f;
+}
+
+const char *vm_address(const struct vm *vm)
+{
+  return vm->address.len ? vm->address.p : NULL;
+}
+
+void vm_threads(struct vm *vm, const struct buf *exits, size_t n)
+{
+  vm->exits = exits;
+  vm->n_exits = n;
 }
 
 enum vm_result vm_teardown(struct vm *vm)
@@ -322,6 +384,27 @@ static void push_results(lua_State *L, struct str text)
   lua_setmetatable(L, -2);
 }
 
+/* results.threads[i]: what exit returned there, or false. */
+static void push_threads(lua_State *L)
+{
+  const struct vm *vm = vm_of(L);
+  if (!vm->n_exits)
+    return;
+  lua_createtable(L, (int)vm->n_exits, 0);
+  for (size_t i = 0; i < vm->n_exits; i++) {
+    if (vm->exits[i].len)
+      plain_push(L, buf_str(&vm->exits[i]));
+    else
+      lua_pushnil(L);
+    if (lua_isnil(L, -1)) {
+      lua_pop(L, 1);
+      lua_pushboolean(L, 0);
+    }
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+  lua_setfield(L, -2, "threads");
+}
+
 static int call_summary(lua_State *L)
 {
   struct vm *vm = vm_of(L);
@@ -329,6 +412,7 @@ static int call_summary(lua_State *L)
   char why[256];
   vm_push_hook(vm, HOOK_SUMMARY);
   push_results(L, c->results);
+  push_threads(L);
   lua_call(L, 1, 1);
   switch (lua_type(L, 1)) {
   case LUA_TNIL: break;

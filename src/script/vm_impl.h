@@ -44,6 +44,11 @@ struct vm {
   const struct backend *backend; /* the same, looked up */
   const char *stage;             /* that ctx shows */
   unsigned worker, workers;
+  unsigned threads;                  /* of the run, for scripts of wrk */
+  struct buf address;                /* base URL of their own; or empty */
+  const struct wrk_figures *figures; /* for their done(); or NULL */
+  const struct buf *exits;           /* see vm_threads */
+  size_t n_exits;
   bool main, quiet; /* quiet: print says nothing */
   uint64_t t0_ns;
   /* The request or session whose script runs; id 0: none. `env` is where a

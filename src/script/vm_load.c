@@ -14,6 +14,7 @@
 #include "script/sandbox.h"
 #include "script/vm_impl.h"
 #include "script/watchdog.h"
+#include "script/wrk.h"
 
 /* How a VM comes to be: the box, the script, what the run gives it. */
 
@@ -86,6 +87,7 @@ struct vm *vm_bare(const struct scenario *s, const struct vm_config *c)
     vm->max_tokens = c->body.max_tokens;
     vm->worker = c->worker;
     vm->workers = c->main ? 0 : c->workers;
+    vm->threads = c->workers;
     vm->hang_ns = watchdog_limit_ns(c->watchdog);
     /* What the main chunk prints was printed when the scenario was opened. */
     vm->quiet = true;
@@ -112,8 +114,13 @@ static int run_script(lua_State *L)
                        s->unsafe ? "bt" : "t") != 0)
     return lua_error(L);
   vm->doing = doing_run;
-  lua_pushstring(L, s->name);
-  lua_call(L, 1, 1);
+  if (s->wrk_url) {
+    wrk_push(L);
+    lua_call(L, 2, 1);
+  } else {
+    lua_pushstring(L, s->name);
+    lua_call(L, 1, 1);
+  }
   vm->doing = doing_check;
   if (!lua_istable(L, -1))
     return luaL_error(L,
@@ -315,5 +322,6 @@ void vm_free(struct vm *vm)
   buf_free(&vm->error);
   buf_free(&vm->traceback);
   buf_free(&vm->stop);
+  buf_free(&vm->address);
   mem_free(vm);
 }

@@ -37,6 +37,28 @@ def test_b146_every_line_once_over_three_workers(stoke, server, tmp_path):
     assert r.outcomes == {"ok": 1000}
 
 
+def test_init_and_exit_run_once_on_every_thread(stoke, server, tmp_path):
+    (tmp_path / "s.lua").write_text("""
+    local n
+    return { init = function(ctx) assert(not n) n = 0 end,
+      request = function() n = n + 1 return { prompt = "x" } end,
+      exit = function() return { worker = stoke.worker, n = n } end,
+      summary = function(results)
+        local sum = 0
+        for i, t in ipairs(results.threads) do
+          assert(t.worker == i)
+          sum = sum + t.n
+        end
+        return { sum = sum }
+      end }""")
+    r = stoke.load(server.url, "s.lua", "-n", 30, "-c", 6, "--threads", 3)
+    assert r.stoke["custom"]["sum"] == 30
+    (tmp_path / "s.lua").write_text("""
+    return { init = function() error("no way") end, request = print }""")
+    r = stoke.load(server.url, "s.lua", "-n", 1, code=1)
+    assert "init failed: s.lua:2: no way" in r.err
+
+
 def test_b150_a_body_has_one_framing(stoke, server, tmp_path):
     (tmp_path / "s.lua").write_text("""
     return { request = function() return { prompt = "x",
