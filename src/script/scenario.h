@@ -90,7 +90,7 @@ struct scenario {
   char **backend_files;     /* names of the modules in backends/ */
   size_t n_backend_files;
   bool backends_listed; /* by scenario_open; nobody looks again */
-  uint32_t hooks; /* 1u << HOOK_REQUEST | … */
+  uint32_t hooks;       /* 1u << HOOK_REQUEST | … */
   /* What the table says, checked (unknown fields are errors) and normalised:
    * durations are seconds, infinity is the string "inf". NULL: not given. */
   json_value *load;       /* object, spelled as in SCENARIOS "Load" */
