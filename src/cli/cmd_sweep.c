@@ -19,7 +19,7 @@
 
 struct sweep_flags {
   struct option_list vary, set;
-  bool zip, same_prompts, save_requests, dry_run, force, quiet;
+  bool zip, same_prompts, save_requests, dry_run, force, quiet, plot;
   uint64_t repeat, pause_ns;
   char *result_dir, *csv, *output, *stop_when;
 };
@@ -59,6 +59,8 @@ static const struct option rows[] = {
      .help = "all cells in one JSON file"},
     {"save-requests", NULL, OPTION_BOOLEAN, AT(save_requests),
      .help = "also a JSON line for each request, beside each run's file"},
+    {"plot", NULL, OPTION_BOOLEAN, AT(plot),
+     .help = "draw throughput and p99 of TTFT over the first --vary"},
     {"force", NULL, OPTION_BOOLEAN, AT(force),
      .help = "run every cell again, and overwrite files that exist"},
     {"q quiet", NULL, OPTION_BOOLEAN, AT(quiet),

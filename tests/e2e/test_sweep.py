@@ -143,3 +143,22 @@ def test_b076_fractional_rates(stoke, mock):
               "-n", 1, "--dry-run")
     assert [line.split("--request-rate=")[1].split()[0] for line in
             r.out.splitlines()] == ["0.02", "0.115", "0.21", "0.305", "0.4"]
+
+
+def test_a_plot_without_gnuplot_is_a_line_of_blocks(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms", "--itl", "1ms")
+    r = sweep(stoke, server.url, "--vary", "c=1,2,4", "-n", 6, "--max-tokens", 2, "--plot",
+              env={"PATH": str(tmp_path)})
+    lines = [line for line in r.out.splitlines() if "gnuplot would draw it" in line]
+    assert len(lines) == 2 and "over max_concurrency 1 .. 4" in lines[0]
+    assert len(set(lines[0]) & set("▁▂▃▄▅▆▇█")) >= 2
+
+
+def test_gnuplot_draws_where_it_is(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms", "--itl", "1ms")
+    fake = tmp_path / "gnuplot"
+    fake.write_text("#!/bin/sh\nwhile read line; do echo \"G $line\"; done\n")
+    fake.chmod(0o755)
+    r = sweep(stoke, server.url, "--vary", "c=1,2", "-n", 2, "--max-tokens", 2, "--plot",
+              env={"PATH": str(tmp_path)})
+    assert "G set terminal dumb 78 18" in r.out and "G set xlabel 'max_concurrency'" in r.out

@@ -4,6 +4,7 @@ local cells = require("stoke.cells")
 local figure = require("stoke.figure")
 local files = require("stoke.files")
 local json_text = require("stoke.json_text")
+local plot = require("stoke.plot")
 local sample = require("stoke.sample")
 
 -- What is kept of a run, and its column in the CSV.
@@ -313,6 +314,35 @@ local function show_eta(job, done, began)
   job.host.log(("%d of %d cells, about %.0f s left"):format(done, #job.plan.cells, each * left))
 end
 
+-- Cells that differ in the first --vary alone are one curve.
+local function curve_of(job, cell)
+  if job.request.options.zip then return "" end
+  local parts = {}
+  for k = 2, #job.plan.vary do parts[#parts + 1] = cell[k].value end
+  return table.concat(parts, ",")
+end
+
+-- A curve for each of them, over the first --vary.
+local function draw(job, levels)
+  local curves, order = {}, {}
+  for _, level in ipairs(levels) do
+    local curve = curve_of(job, level.cell)
+    if not curves[curve] then order[#order + 1] = curve end
+    curves[curve] = curves[curve] or {}
+    table.insert(curves[curve], level)
+  end
+  for _, curve in ipairs(order) do
+    for _, f in ipairs({ { "output_throughput", "tok/s" }, { "ttft.p99", "p99 TTFT, ms" } }) do
+      local points = {}
+      for _, level in ipairs(curves[curve]) do
+        local x, y = tonumber(level.cell[1].value), level.means[f[1]]
+        if x and x < math.huge and y then points[#points + 1] = { x, y } end
+      end
+      plot.draw(f[2] .. (curve ~= "" and " (" .. curve .. ")" or ""), job.plan.vary[1].name, points)
+    end
+  end
+end
+
 -- ---- files ----
 
 -- RFC 4180; a text that a spreadsheet would take for a formula is quoted by an
@@ -434,14 +464,6 @@ end
 
 -- ---- all of them ----
 
--- Cells that differ in the first --vary alone are one curve.
-local function curve_of(job, cell)
-  if job.request.options.zip then return "" end
-  local parts = {}
-  for k = 2, #job.plan.vary do parts[#parts + 1] = cell[k].value end
-  return table.concat(parts, ",")
-end
-
 local function stops(job, level)
   local s = job.plan.stop
   if not s then return false end
@@ -512,6 +534,7 @@ return function(host, request)
   end
   local levels, why = run_all(job)
   if o.dry_run then return why == "misused" and 2 or 0 end
+  if o.plot and o.csv ~= "-" and o.output ~= "-" then draw(job, levels) end
   if o.csv == "-" then io.stdout:write(csv_text(job, levels)) end
   if o.output == "-" then io.stdout:write(json_of(job, levels, why)) end
   return why == "unwritten" and 1 or exit_status(levels, why)
