@@ -129,6 +129,14 @@
 ---@field record fun(run: stoke.Run, name: string, value?: number|boolean)
 ---@field check fun(run: stoke.Run, name: string, ok: any): boolean
 
+local run = {}
+
+---As `s:http`, but it blocks, and what it did is in no figure: load an adapter before the run, clean up
+---after it. Neither in `control` nor anywhere else.
+---@param exchange stoke.Http
+---@return stoke.Response
+function run:http(exchange) end
+
 ---The argument of `session`: one user. Calls that wait (`request`, `sleep`, `think`, `parallel`)
 ---yield to the event loop and may stand in loops, `pcall`, iterators and `__index`, but not in a
 ---callback of `string.gsub` or `table.sort`, nor in a coroutine of the script's own.

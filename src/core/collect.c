@@ -94,6 +94,9 @@ void run_result_free(struct run_result *r)
   metrics_free(r->metrics);
   sessions_deinit(&r->sessions);
   calls_deinit(&r->calls);
+  if (r->http)
+    xfer_headers_unref(r->http->headers);
+  mem_free(r->http);
   custom_deinit(&r->custom);
   mem_free((void *)r->stage_names.names);
   for (size_t i = 0; i < r->n_stages; i++) {

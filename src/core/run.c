@@ -295,6 +295,17 @@ static struct stage_names name_stages(const struct load *l)
   return (struct stage_names){names, l->n_stages};
 }
 
+static struct vm_http *make_http(const struct config *c, struct err *e)
+{
+  struct vm_http *h = mem_new(struct vm_http);
+  *h = (struct vm_http){.net = config_net(c),
+                        .base_url = c->base_url,
+                        .query = c->query ? c->query : "",
+                        .headers = config_headers(c, NULL, e),
+                        .timeout_ns = c->timeout_ns};
+  return h;
+}
+
 int run_prepare(const struct config *c, const struct scenario *s,
                 struct run_result *out, struct err *e)
 {
@@ -310,6 +321,9 @@ int run_prepare(const struct config *c, const struct scenario *s,
   vc.errors = out->errors;
   vc.watchdog = out->watchdog;
   vc.custom = &out->custom;
+  vc.http = out->http = make_http(c, e);
+  if (e->count)
+    return -1;
   out->vm = vm_new(&vc, e);
   if (!out->vm)
     return -1;

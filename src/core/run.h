@@ -68,7 +68,8 @@ struct run_result {
   struct vm *vm; /* the main thread's: setup(), a sample, summary() */
   struct script_errors *errors;
   struct watchdog *watchdog;
-  struct buf data; /* what setup() returned */
+  struct buf data;      /* what setup() returned */
+  struct vm_http *http; /* where its run:http goes */
 
   uint64_t began_ns;                /* of the first phase; set once, before
                                       * any worker sends; 0: never */

@@ -64,6 +64,7 @@ static void on_done(struct xfer *x, void *ud)
   struct state *s = ud;
   struct fetch *f = s->f;
   f->info = *xfer_info(x);
+  buf_addstr(&f->header_lines, xfer_header_lines(x));
   wire_end(f->wire, f->info.outcome == OUTCOME_OK);
   f->result = wire_result(f->wire);
   f->outcome = verdict(f);
@@ -105,6 +106,7 @@ void fetch_run(struct fetch *f, const struct fetch_request *r)
 void fetch_free(struct fetch *f)
 {
   wire_free(f->wire);
+  buf_free(&f->header_lines);
   *f = (struct fetch){0};
 }
 

@@ -26,8 +26,9 @@ struct fetch {
   const struct wire_result *result;
   enum outcome outcome; /* of both together; OK also when hung up on purpose */
   const char *message;  /* the server's words or the transport's, or "" */
-  bool hung_up;         /* enough_ns was over before the end */
-  struct wire *wire;    /* holds the result */
+  struct buf header_lines; /* of the answer, when http.keep_headers asked */
+  bool hung_up;            /* enough_ns was over before the end */
+  struct wire *wire;       /* holds the result */
 };
 
 /* Fills *f, always; free it with fetch_free. */

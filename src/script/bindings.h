@@ -57,6 +57,9 @@ const struct data_view *data_to_view(struct lua_State *L, int i);
 void data_push(struct lua_State *L,
                const struct data_view *v); /* [-0, +1, m] */
 
+/* bind_run_http.c: run.http into the table on top. [-0, +0, m] */
+void run_http_set(struct lua_State *L);
+
 /* bind_stoke.c */
 void bind_stoke(struct lua_State *L); /* [-0, +1, m] */
 

@@ -1,6 +1,5 @@
 #include "script/exchange.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -412,39 +411,6 @@ static void start_record(struct exchange *x, const struct exchange_plan *plan)
   x->joiner = (struct joiner){0};
 }
 
-static const char *build_url(struct exchange *x)
-{
-  const struct exchange_config *c = &x->pool->config;
-  const struct request *q = &x->request;
-  buf_reset(&x->url);
-  if (q->url.len) {
-    buf_addstr(&x->url, buf_str(&q->url));
-    return buf_cstr(&x->url);
-  }
-  buf_adds(&x->url, c->base_url);
-  buf_addstr(&x->url, buf_str(&q->path));
-  if (*c->query && memchr(q->path.p, '?', q->path.len))
-    buf_addf(&x->url, "&%s", c->query + 1);
-  else
-    buf_adds(&x->url, c->query);
-  return buf_cstr(&x->url);
-}
-
-/* Does a URL lead to the server under test? The run's headers, the key among
- * them, are for nobody else. */
-static bool is_ours(const struct exchange *x)
-{
-  const char *base = x->pool->config.base_url;
-  struct str url = buf_str(&x->request.url), origin = str_of(base);
-  const char *host = strstr(base, "://");
-  const char *path = host ? strchr(host + 3, '/') : NULL;
-  if (path)
-    origin.len = (size_t)(path - base);
-  return !url.len ||
-         (str_istarts(url, origin) &&
-          (url.len == origin.len || strchr("/?#", url.p[origin.len])));
-}
-
 static uint64_t limit(uint64_t own_ns, uint64_t otherwise_ns)
 {
   return own_ns ? own_ns : otherwise_ns;
@@ -458,27 +424,6 @@ static struct xfer_headers *common_headers(const struct exchange *x)
   struct xfer_headers *own =
       b && c->backend_headers ? c->backend_headers[b->place] : NULL;
   return own ? own : c->headers;
-}
-
-/* The same with the request's own on top. Names and values were checked where
- * they came in. */
-static struct xfer_headers *build_headers(struct exchange *x)
-{
-  struct str lines = buf_str(&x->request.headers);
-  struct xfer_headers *h;
-  bool ours = is_ours(x);
-  if (!lines.len && ours)
-    return NULL;
-  h = ours ? xfer_headers_copy(common_headers(x)) : xfer_headers_new();
-  while (lines.len) {
-    struct str value = str_split(&lines, '\n');
-    struct str name = str_split(&value, ':');
-    struct err e = {0};
-    xfer_headers_set(h, name, str_trim(value), &e);
-    assert(!e.count);
-    err_free(&e);
-  }
-  return h;
 }
 
 /* The earlier of the request's deadline and the moment at which its user
@@ -510,7 +455,8 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
 {
   struct exchange_pool *p = x->pool;
   struct request *q = &x->request;
-  struct xfer_headers *own = build_headers(x);
+  struct xfer_headers *own =
+      request_headers(q, p->config.base_url, common_headers(x));
   struct wire_config wc = wire_config(x);
   struct xfer_request xr = {
       .method = q->method[0] ? q->method : "POST",
@@ -529,7 +475,9 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
              (unsigned long long)plan->id);
     xr.request_id = id;
   }
-  xr.url = build_url(x);
+  buf_reset(&x->url);
+  request_url(q, p->config.base_url, p->config.query, &x->url);
+  xr.url = buf_cstr(&x->url);
   start_record(x, plan);
   wire_start(x->wire, &wc, on_payload, x);
   x->first = first;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "net/wire.h"
+#include "net/xfer.h"
 #include "script/backend.h"
 #include "stats/record.h"
 
@@ -36,6 +37,15 @@ struct request {
 
 void request_reset(struct request *r);
 void request_free(struct request *r);
+/* Append its URL; `query` is "" or "?…" and joins one that the path has. */
+void request_url(const struct request *r, const char *base_url,
+                 const char *query, struct buf *out);
+/* `common` with the request's own on top, for the caller to unref; NULL when
+ * `common` is all. What leads to another server than base_url's gets nothing
+ * of `common`: the key is in it. */
+struct xfer_headers *request_headers(const struct request *r,
+                                     const char *base_url,
+                                     struct xfer_headers *common);
 
 /* What a script sees of an answer. Everything is borrowed for the call. */
 struct response {

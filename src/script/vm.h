@@ -31,6 +31,14 @@ struct custom;
 struct vm;
 struct watchdog;
 
+/* Where run:http goes. */
+struct vm_http {
+  struct net_config net;
+  const char *base_url, *query;
+  struct xfer_headers *headers;
+  uint64_t timeout_ns;
+};
+
 struct vm_config {
   const struct scenario *scenario; /* outlives the VM */
   struct body_defaults body;       /* strings borrowed for the VM's life */
@@ -39,7 +47,8 @@ struct vm_config {
   struct custom *custom; /* where record and check go; outlives the VM. NULL:
                           * they are errors */
   struct str data;       /* what vm_setup wrote, or empty; copied into the VM */
-  unsigned worker, workers; /* 0-based; shown as stoke.worker (1-based) */
+  unsigned worker, workers;   /* 0-based; shown as stoke.worker (1-based) */
+  const struct vm_http *http; /* of the main thread's; outlives the VM */
   bool main; /* the main thread's: print in the main chunk is heard */
 };
 

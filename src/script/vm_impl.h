@@ -66,8 +66,10 @@ struct vm {
   const char *doing;           /* in words, when no hook runs: "loading" */
   char places[HOOK_COUNT][80]; /* where each hook is defined: "my.lua:12" */
   int refs[REF_COUNT], hooks[HOOK_COUNT];
-  struct response_box *shown; /* REF_RESPONSE's, during vm_stream */
-  uintptr_t stack_base;       /* C's stack where Lua was entered */
+  const struct vm_http *http;  /* or NULL */
+  struct request http_request; /* of run:http; reused */
+  struct response_box *shown;  /* REF_RESPONSE's, during vm_stream */
+  uintptr_t stack_base;        /* C's stack where Lua was entered */
   bool dead;
   struct buf error, traceback;
   struct buf stop; /* reason; empty: none */

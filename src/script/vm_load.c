@@ -88,6 +88,7 @@ struct vm *vm_bare(const struct scenario *s, const struct vm_config *c)
     vm->worker = c->worker;
     vm->workers = c->main ? 0 : c->workers;
     vm->threads = c->workers;
+    vm->http = c->http;
     vm->hang_ns = watchdog_limit_ns(c->watchdog);
     /* What the main chunk prints was printed when the scenario was opened. */
     vm->quiet = true;
@@ -259,6 +260,7 @@ static int install(lua_State *L)
   lua_setfield(L, -2, "rng");
   lua_pushnumber(L, (lua_Number)s->seed);
   lua_setfield(L, -2, "seed");
+  run_http_set(L);
   vm_set_ref(L, REF_RUN);
   backends_keep(L);
   lua_settop(L, 0);
@@ -317,6 +319,7 @@ void vm_free(struct vm *vm)
   }
   mem_free(vm->files);
   body_free(vm->body);
+  request_free(&vm->http_request);
   buf_free(&vm->scratch);
   buf_free(&vm->extra);
   buf_free(&vm->error);

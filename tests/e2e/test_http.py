@@ -134,3 +134,53 @@ def test_cancelled_with_its_session(script, raw_server):
     lines = [q for q in r.requests if q.get("kind")]
     assert [q["outcome"] for q in lines] == ["cancelled"] and r.seconds < 20
     assert json.dumps(r.stoke["sessions"]).count("enough") == 1
+
+
+@pytest.fixture
+def around(stoke, raw_server, tmp_path):
+    """A run with setup and teardown of these bodies."""
+
+    def run(setup, teardown="", *flags, server=None, **keywords):
+        (tmp_path / "case.lua").write_text(f"""return {{
+        setup = function(run) {setup} end,
+        teardown = function(run) {teardown} end,
+        request = function(ctx) return {{ prompt = ctx.data or "x" }} end }}""")
+        server = server or raw_server(answer)
+        r = stoke.load(server.url, "case.lua", "-n", 2, *flags, **keywords)
+        r.server = server
+        return r
+
+    return run
+
+
+def test_run_http_before_and_after(around):
+    r = around("""
+    local r = run:http { path = "/load", body = { a = 1 } }
+    assert(r.ok and r.status == 200 and r.headers["content-type"])
+    return r:json().got""", """
+    assert(run:http { path = "/unload", method = "DELETE" }.ok)""",
+               "--api-key", "secret")
+    first, *chats, last = r.server.requests
+    assert (first.method, first.path) == ("POST", "/load")
+    assert (last.method, last.path) == ("DELETE", "/unload")
+    assert {q.json["messages"][0]["content"] for q in chats} == {'{"a":1}'}
+    assert first.headers["authorization"] == "Bearer secret"
+    assert r.outcomes == {"ok": 2} and r.stoke["http"] == {}
+
+
+def test_run_http_failures_do_not_raise(around, raw_server):
+    other = raw_server(answer)
+    r = around(f"""
+    local r = run:http {{ path = "/missing" }}
+    assert(not r.ok and r.status == 404 and r.error, r.outcome)
+    r = run:http {{ url = "http://127.0.0.1:1/" }}
+    assert(r.outcome == "connect" and r.status == nil, r.outcome)
+    assert(run:http {{ url = "{other.url}/x" }}.ok)""", "", "--api-key", "k")
+    assert r.outcomes == {"ok": 2}
+    assert "authorization" not in other.requests[0].headers
+
+
+def test_run_http_mistakes_stop_before_the_load(around):
+    r = around('run:http { pth = "/a" }', code=2)
+    assert "case.lua:2: run:http: unknown field 'pth'" in r.err
+    assert not r.server.requests
