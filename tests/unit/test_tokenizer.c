@@ -255,6 +255,43 @@ static void words_make_texts_of_exactly_so_many_tokens(void **state)
   check_words("unigram.json", 10);
 }
 
+/* Only what begins the text gets the mark, whichever way it was cut. */
+static void metaspace_first(void **state)
+{
+  static const struct {
+    const char *text;
+    unsigned n;
+    uint32_t ids[5];
+  } rows[] = {{"a", 1, {2}},           {"a a", 2, {2, 2}},
+              {"a<x>a", 3, {2, 3, 1}}, {"<x>a", 2, {3, 1}},
+              {"aNa", 3, {2, 4, 1}},   {"Na a", 3, {4, 1, 2}}};
+  struct err e = {0};
+  struct tokenizer *t = tokenizer_read(
+      "x.json",
+      STR("{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":"
+          "\"\u2581\",\"prepend_scheme\":\"first\"},\"added_tokens\":[{"
+          "\"content\":\"<x>\"},{\"content\":\"N\",\"normalized\":true}],"
+          "\"model\":{\"type\":\"BPE\",\"vocab\":{\"\u2581\":0,\"a\":1,"
+          "\"\u2581a\":2},\"merges\":[\"\u2581 a\"]}}"),
+      &e);
+  struct tokenizer_scratch *s;
+  struct token_list ids = {0};
+  (void)state;
+  if (!t)
+    fail_msg("%s", err_text(&e));
+  s = tokenizer_scratch_new(t);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ids.n = 0;
+    tokenizer_encode(t, s, str_of(rows[i].text), 0, &ids);
+    assert_int_equal(ids.n, rows[i].n);
+    assert_memory_equal(ids.ids, rows[i].ids, ids.n * 4);
+  }
+  token_list_free(&ids);
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+  err_free(&e);
+}
+
 /* ---- what is refused ---- */
 
 #define MODEL "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]}"
@@ -432,6 +469,7 @@ int main(void)
       cmocka_unit_test(broken_utf8_is_replaced),
       cmocka_unit_test(repeated_words_stay_the_same),
       cmocka_unit_test(words_make_texts_of_exactly_so_many_tokens),
+      cmocka_unit_test(metaspace_first),
       cmocka_unit_test(refusals_name_the_part),
       cmocka_unit_test(every_refusal_is_told_at_once),
       cmocka_unit_test(models_that_cannot_be),
