@@ -230,7 +230,9 @@ static void b117_a_stale_connection_every_time(void **state)
     nap(0.002); /* a quiet end is noticed before the next */
   }
   assert_true(retries >= 15);
-  assert_int_equal(f.server.requests, 50 + retries);
+  /* Each was answered once; of those that were sent again, the server need not
+   * have read the first: on a slow machine a quiet end can still cross it. */
+  assert_in_range(f.server.requests, 50 + 15, 50 + retries);
   finish(&f);
 }
 
