@@ -171,8 +171,8 @@ void text_row_close(struct text_row *r)
 
 static struct str text_at(const struct text_row *r, size_t i)
 {
-  size_t start = i ? r->end[i - 1] : 0;
-  return (struct str){r->bytes.p + start, r->end[i] - start};
+  size_t start = i ? r->end[i - 1] : 0, len = r->end[i] - start;
+  return (struct str){len ? r->bytes.p + start : NULL, len};
 }
 
 /* ---- steps ---- */

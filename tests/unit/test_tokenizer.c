@@ -169,6 +169,27 @@ static void ids_that_are_none_are_passed_over(void **state)
   tokenizer_free(t);
 }
 
+/* Nothing in, nothing out, with every kind. */
+static void nothing(void **state)
+{
+  static const char *const files[] = {"bytes.json", "sentence.json",
+                                      "unigram.json", "wordpiece.json"};
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    struct tokenizer *t = open_file(files[i]);
+    struct tokenizer_scratch *s = tokenizer_scratch_new(t);
+    struct buf text = {0};
+    size_t n;
+    assert_int_equal(tokenizer_count(t, s, (struct str){NULL, 0}, 0, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(tokenizer_decode(t, s, NULL, 0, 0, &text), 0);
+    assert_int_equal(text.len, 0);
+    buf_free(&text);
+    tokenizer_scratch_free(s);
+    tokenizer_free(t);
+  }
+}
+
 static void broken_utf8_is_replaced(void **state)
 {
   static const struct {
@@ -466,6 +487,7 @@ int main(void)
       cmocka_unit_test(threads_share_a_tokenizer),
       cmocka_unit_test(tokens_and_their_texts),
       cmocka_unit_test(ids_that_are_none_are_passed_over),
+      cmocka_unit_test(nothing),
       cmocka_unit_test(broken_utf8_is_replaced),
       cmocka_unit_test(repeated_words_stay_the_same),
       cmocka_unit_test(words_make_texts_of_exactly_so_many_tokens),
