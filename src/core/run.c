@@ -150,7 +150,6 @@ static void on_signal(EV_P_ ev_signal *s, int revents)
   uint64_t drain = r->config->load.drain_ns;
   (void)loop, (void)revents;
   if (r->out->signal) {
-    r->out->cut = true;
     run_stop_sending(r, STOP_INTERRUPTED, "", 0);
     return;
   }

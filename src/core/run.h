@@ -99,7 +99,6 @@ struct run_result {
   char stop_detail[200];  /* the script's words, the signal's name, or "" */
   int signal;             /* 0, SIGINT or SIGTERM */
   bool control_failed;    /* control(run) ended in an error */
-  bool cut;               /* a second signal cut the drain short */
   unsigned threads;       /* workers that there were */
   char *preconnect_error; /* NULL when all went well */
 };

@@ -360,7 +360,6 @@ static void on_done(struct xfer *xf, void *ud)
   snprintf(r->finish_reason, sizeof r->finish_reason, "%s", w->finish_reason);
   fill_tokens(r, w);
   fill_message(x, i, w);
-  x->pool->live.in_flight -= !r->http;
   x->done(x, x->ud);
   x->xfer = NULL;
   list_remove(&x->node);
@@ -484,11 +483,8 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   x->done = done;
   x->ud = ud;
   list_append(&p->busy, &x->node);
-  if (!q->http.len) {
-    if (p->live.sent++ == 0)
-      p->live.backend = q->backend;
-    p->live.in_flight++;
-  }
+  if (!q->http.len && p->live.sent++ == 0)
+    p->live.backend = q->backend;
   x->xfer = xfer_start(p->config.net, &xr,
                        x->hooked ? &hooked_ops : &exchange_ops, x);
   xfer_headers_unref(own);
@@ -515,11 +511,6 @@ struct record *exchange_record(struct exchange *x)
 const struct wire_result *exchange_result(const struct exchange *x)
 {
   return wire_result(x->wire);
-}
-
-const struct xfer_info *exchange_info(const struct exchange *x)
-{
-  return xfer_info(x->xfer);
 }
 
 struct str exchange_header_lines(const struct exchange *x)

@@ -15,7 +15,7 @@ struct vm;
 
 /* Running totals for the live screen. */
 struct exchange_live {
-  uint64_t sent, in_flight, tokens;
+  uint64_t sent, tokens;
   const struct backend *backend; /* of the first; NULL: plain HTTP */
 };
 
@@ -67,7 +67,6 @@ void exchange_cancel_all(struct exchange_pool *p, const char *why);
 
 struct record *exchange_record(struct exchange *x);
 const struct wire_result *exchange_result(const struct exchange *x);
-const struct xfer_info *exchange_info(const struct exchange *x);
 struct str exchange_header_lines(const struct exchange *x);
 
 #endif
