@@ -16,6 +16,7 @@ return {
     local params = run.params
     return stoke.data.open(params.file, {
       shuffle = params.shuffle,
+      cumulative = "join",
       when_exhausted = params.when_exhausted,
       skip_bad_rows = params.skip_bad_rows,
     })

@@ -18,6 +18,7 @@ return {
     return stoke.data.open(run.params.file, {
       shuffle = run.params.shuffle,
       when_exhausted = run.params.when_exhausted,
+      cumulative = "join",
     })
   end,
 
@@ -26,16 +27,14 @@ return {
     if not row then return s:stop("every conversation of the file was held") end
     local turns = assert(row.turns, "the rows of this file are no conversations")
     local last = params.turns > 0 and math.min(params.turns, #turns) or #turns
-    local history = {}
+    local chat = s:conversation {
+      turns = turns, history = params.history, max_tokens = params.max_tokens,
+    }
     s:plan(last)
     for i = 1, last do
-      local turn = turns[i]
       if i > 1 then s:think(params.think:sample(s.rng)) end
-      for _, message in ipairs(turn.messages) do history[#history + 1] = message end
-      local r = s:request { messages = history, max_tokens = params.max_tokens }
+      local r = chat:next()
       if not r.ok then return s:fail(r.error) end
-      history[#history + 1] = params.history == "recorded" and turn.answer
-        or { role = "assistant", content = r.text }
     end
   end,
 }

@@ -9,7 +9,10 @@ local own_options = {
   system = true, history = true, messages = true, turns = true, empty = true,
   max_turns = true, reasoning = true,
 }
-local roles = { system = true, developer = true, user = true, assistant = true, tool = true }
+local roles = {
+  system = true, developer = true, user = true, assistant = true, tool = true,
+  ["function"] = true, -- a tool's answer before calls had ids
+}
 local choices = {
   history = { live = true, recorded = true },
   empty = { keep = true, drop = true, fail = true },
@@ -26,7 +29,8 @@ end
 local function check_content(message, place)
   local content = message.content
   local empty = content == nil or content == json.null
-  if empty and not (message.role == "assistant" and message.tool_calls) then
+  local calls = message.tool_calls or message.function_call
+  if empty and not (message.role == "assistant" and calls) then
     misuse("%s has no content", place)
   end
   if not empty and type(content) ~= "string" and type(content) ~= "table" then
@@ -159,14 +163,18 @@ end
 local conversation = {}
 conversation.__index = conversation
 
+local function append(self, message)
+  self.encoded:add(message)
+  self.messages[#self.messages + 1] = message
+end
+
 function conversation:add(role, content)
   local message = type(role) == "table" and role or { role = role, content = content }
   check_message(message, ("message %d"):format(#self.messages + 1))
   if (message.role == "system" or message.role == "developer") and #self.messages > 0 then
     misuse("a %s message stands first, or not at all", message.role)
   end
-  self.encoded:add(message)
-  self.messages[#self.messages + 1] = message
+  append(self, message)
   return self
 end
 
@@ -219,12 +227,14 @@ function conversation:ask(text, options)
   return self:continue(options, answer)
 end
 
--- The next recorded round; nil when there is none left.
+-- The next recorded round; nil when there is none left. What was recorded was
+-- checked when it was read, and is sent as it is: a system's message may
+-- stand anywhere.
 function conversation:next(options)
   local round = self.rounds[self.at]
   if not round then return nil end
   self.at = self.at + 1
-  for _, message in ipairs(round.messages) do self:add(message) end
+  for _, message in ipairs(round.messages) do append(self, message) end
   return self:continue(options, round.answer)
 end
 
@@ -243,7 +253,7 @@ end
 
 function conversation:rewrite(messages)
   self.messages, self.encoded = {}, json.list()
-  for _, message in ipairs(messages) do self:add(message) end
+  for _, message in ipairs(messages) do append(self, message) end
   return self
 end
 

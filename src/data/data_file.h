@@ -20,6 +20,9 @@ struct data_options {
   unsigned block;      /* tokens a hash id stands for; 0: 512 */
   const char *require; /* names with '\n' between: members (columns) that
                         * every row must have; or NULL */
+  /* Of rows whose messages begin with all of the row before's, keep only the
+   * last one: they are one conversation, written down turn by turn. */
+  bool join;
 };
 
 struct data_file;
@@ -38,6 +41,7 @@ struct data_info {
   uint64_t rows;     /* usable ones */
   uint64_t skipped;  /* bad ones, with skip_bad_rows */
   uint64_t left_out; /* fine, but with nothing to send in them */
+  uint64_t grown;    /* begin with all of the row before; see `join` */
   uint64_t flaws;    /* replaced by U+FFFD: bytes and lone surrogates */
 };
 struct data_info data_info(const struct data_file *f);

@@ -99,6 +99,39 @@ static void learn(struct data_file *f)
   err_free(&ignored);
 }
 
+/* What stands between the brackets of a JSON array. */
+static struct str inside(struct str list)
+{
+  if (list.len < 2 || list.p[0] != '[')
+    return (struct str){0};
+  return str_trim((struct str){list.p + 1, list.len - 2});
+}
+
+/* Does `list` go on where `before` ends? Byte by byte: who writes histories
+ * down writes the same messages the same way each time. */
+static bool goes_on(struct str before, struct str list)
+{
+  before = inside(before);
+  list = inside(list);
+  if (!before.len || !str_starts(list, before))
+    return false;
+  list = (struct str){list.p + before.len, list.len - before.len};
+  return str_starts(str_trim(list), STR(","));
+}
+
+/* A history that accumulates row by row. */
+static void check_growth(struct indexer *x)
+{
+  struct str list = x->f->shape.seen.list;
+  if (goes_on(buf_str(&x->before), list)) {
+    x->f->info.grown++;
+    if (x->o->join)
+      row_index_drop(&x->f->rows);
+  }
+  buf_reset(&x->before);
+  buf_addstr(&x->before, list);
+}
+
 /* A JSON row that was just walked. */
 static void check_json(struct indexer *x, struct str row, uint64_t offset)
 {
@@ -115,6 +148,7 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
     f->info.flaws += flaws_bytes(row) + flaws_escapes(row);
     if (!f->rows.n)
       learn(f);
+    check_growth(x);
     if (data_format_is_trace(f->info.format))
       indexer_keep_timed(x, offset, row.len, shape_seconds(&f->shape));
     else
@@ -385,5 +419,6 @@ int data_index(struct data_file *f, const struct data_options *o, struct err *e)
   mem_free(x.times);
   buf_free(&x.field);
   buf_free(&x.first);
+  buf_free(&x.before);
   return rc;
 }

@@ -19,6 +19,7 @@ struct indexer {
   uint64_t times_cap;
   bool unsorted;              /* they are */
   struct buf field;           /* a CSV field */
+  struct buf before;          /* the messages of the last row that was kept */
   struct buf first;           /* the first row that was skipped, in words */
   uint64_t line, line_offset; /* the last line that was counted */
 };

@@ -25,6 +25,14 @@ void row_index_add(struct row_index *x, uint64_t offset, uint64_t len)
   x->packed[x->n++] = offset << LENGTH_BITS | (len < LONGER ? len : LONGER);
 }
 
+void row_index_drop(struct row_index *x)
+{
+  assert(x->n > 0);
+  x->n--;
+  if (x->n_longer && x->longer[x->n_longer - 1].row == x->n)
+    x->n_longer--;
+}
+
 uint64_t row_index_offset(const struct row_index *x, uint64_t i)
 {
   assert(i < x->n);

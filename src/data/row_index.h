@@ -23,6 +23,8 @@ struct row_index {
 
 /* Offsets come in ascending order and are at most ROW_INDEX_MAX_OFFSET. */
 void row_index_add(struct row_index *x, uint64_t offset, uint64_t len);
+/* Forget the last row. */
+void row_index_drop(struct row_index *x);
 /* Row `i` < n. */
 uint64_t row_index_offset(const struct row_index *x, uint64_t i);
 uint64_t row_index_length(const struct row_index *x, uint64_t i);

@@ -210,6 +210,8 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
     read_number(&seen->output, v);
   if (tags & PROMPT)
     seen->prompt_is_text = v->type == WALK_STRING;
+  if (tags & (MESSAGES | CONVERSATIONS))
+    seen->list = v->raw;
   /* A list, where a list belongs. */
   if ((tags & (MESSAGES | CONVERSATIONS | HASHES)) && v->type != WALK_ARRAY)
     tags &= ~(uint32_t)(MESSAGES | CONVERSATIONS | HASHES);

@@ -25,6 +25,7 @@ struct shape_seen {
   bool odd_hash;       /* one that is no number */
   unsigned messages;   /* of `messages` or `conversations` */
   unsigned asked;      /* those of the user with text */
+  struct str list;     /* the text of that list, in the row that was read */
   const char *trouble; /* with message number `trouble_at`, or NULL */
   unsigned trouble_at;
   uint32_t message;     /* tags of the message being read */

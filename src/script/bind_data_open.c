@@ -18,6 +18,7 @@ static const struct {
     {"skip_bad_rows", LUA_TBOOLEAN}, {"shuffle", LUA_TBOOLEAN},
     {"warmup_rows", LUA_TNUMBER},    {"block", LUA_TNUMBER},
     {"separator", LUA_TSTRING},      {"require", LUA_TTABLE},
+    {"cumulative", LUA_TSTRING},
 };
 
 static int check_option(lua_State *L, const char *name, int type)
@@ -34,7 +35,7 @@ static int check_option(lua_State *L, const char *name, int type)
   return luaL_error(L,
                     "stoke.data.open: unknown option '%s' (there are format, "
                     "when_exhausted, skip_bad_rows, shuffle, warmup_rows, "
-                    "block, separator, require)",
+                    "block, separator, require, cumulative)",
                     name);
 }
 
@@ -119,31 +120,52 @@ static const char *require_option(lua_State *L)
   return lua_tostring(L, -1);
 }
 
-static int exhausted_option(lua_State *L)
+/* Which of three names, the first when there is none. */
+static int choice_option(lua_State *L, const char *option,
+                         const char *const names[3])
 {
-  static const char *const names[] = {"stop", "cycle", "random", NULL};
   const char *name;
   int i = 0;
-  lua_getfield(L, 2, "when_exhausted");
+  lua_getfield(L, 2, option);
   name = lua_tostring(L, -1);
-  if (!name)
-    name = names[0];
-  while (names[i] && strcmp(names[i], name) != 0)
+  while (name && i < 3 && strcmp(names[i], name) != 0)
     i++;
-  if (!names[i])
-    luaL_error(L,
-               "stoke.data.open: when_exhausted is \"stop\", \"cycle\" or "
-               "\"random\", not '%s'",
-               name);
+  if (i == 3)
+    luaL_error(L, "stoke.data.open: %s is \"%s\", \"%s\" or \"%s\", not '%s'",
+               option, names[0], names[1], names[2], name);
   lua_pop(L, 1);
   return i;
 }
 
+static int exhausted_option(lua_State *L)
+{
+  static const char *const names[] = {"stop", "cycle", "random"};
+  return choice_option(L, "when_exhausted", names);
+}
+
+enum cumulative { CUMULATIVE_TOLD, CUMULATIVE_JOIN, CUMULATIVE_KEEP };
+
+static enum cumulative cumulative_option(lua_State *L)
+{
+  static const char *const names[] = {"tell", "join", "keep"};
+  return (enum cumulative)choice_option(L, "cumulative", names);
+}
+
+/* Whoever keeps a history would say twice what such rows repeat. */
+static void tell_growth(const struct data_info *i)
+{
+  log_line("%s: %llu of its rows begin%s with all that the row before says: "
+           "are they turns of one conversation? cumulative = \"join\" makes "
+           "them one row, \"keep\" sends each as it is",
+           i->shown, (unsigned long long)i->grown, i->grown == 1 ? "s" : "");
+}
+
 /* What people should know about a file, once. */
-static void tell(const struct data_info *i)
+static void tell(const struct data_info *i, enum cumulative cumulative)
 {
   struct buf line = {0};
-  if (i->guessed || i->skipped || i->left_out || i->flaws) {
+  bool joined = i->grown && cumulative == CUMULATIVE_JOIN;
+  if (i->guessed || i->skipped || i->left_out || i->flaws || joined) {
     buf_addf(&line, "%s: %llu row%s, read as %s", i->shown,
              (unsigned long long)i->rows, i->rows == 1 ? "" : "s",
              data_format_name(i->format));
@@ -153,6 +175,9 @@ static void tell(const struct data_info *i)
     if (i->left_out)
       buf_addf(&line, "; %llu with nothing to send left out",
                (unsigned long long)i->left_out);
+    if (joined)
+      buf_addf(&line, "; %llu whose messages the next row repeats left out",
+               (unsigned long long)i->grown);
     if (i->flaws)
       buf_addf(&line,
                "; %llu byte(s) or surrogates that are not UTF-8 become U+FFFD",
@@ -160,11 +185,14 @@ static void tell(const struct data_info *i)
     log_line("%s", buf_cstr(&line));
   }
   buf_free(&line);
+  if (i->grown && cumulative == CUMULATIVE_TOLD)
+    tell_growth(i);
 }
 
 /* NULL with the reason in the VM's scratch. Does not raise. */
 static const struct data_file *open_file(struct vm *vm, const char *path,
-                                         const struct data_options *o)
+                                         const struct data_options *o,
+                                         enum cumulative cumulative)
 {
   const struct data_file *f = NULL;
   struct err e = {0};
@@ -176,7 +204,7 @@ static const struct data_file *open_file(struct vm *vm, const char *path,
     err_add(&e, "%s: %s", path, why);
   if (f && fresh) {
     const struct data_info info = data_info(f);
-    tell(&info);
+    tell(&info, cumulative);
   }
   buf_reset(&vm->scratch);
   buf_addstr(&vm->scratch, str_trim(str_of(err_text(&e))));
@@ -191,6 +219,7 @@ int data_open_l(lua_State *L)
   const char *path = luaL_checkstring(L, 1);
   struct data_options o;
   struct data_view v;
+  enum cumulative cumulative;
   check_options(L);
   lua_settop(L, 2);
   o = (struct data_options){.format = format_option(L),
@@ -199,12 +228,14 @@ int data_open_l(lua_State *L)
                             .block =
                                 (unsigned)whole_option(L, "block", 1 << 20),
                             .require = require_option(L)};
+  cumulative = cumulative_option(L);
+  o.join = cumulative == CUMULATIVE_JOIN;
   v = (struct data_view){.shuffle = flag_option(L, "shuffle"),
                          .when_exhausted = exhausted_option(L),
                          .warmup_rows =
                              whole_option(L, "warmup_rows", 1u << 30)};
   vm_guard(vm);
-  v.file = open_file(vm, path, &o);
+  v.file = open_file(vm, path, &o, cumulative);
   vm_unguard(vm);
   if (!v.file)
     return luaL_error(L, "%s", buf_cstr(&vm->scratch));

@@ -139,6 +139,51 @@ def test_b172_whose_answers_the_history_holds(stoke, server, history):
     assert r.outcomes == {"ok": 12}
 
 
+def said(role, content):
+    return {"role": role, "content": content}
+
+
+TALK = [said("user", "1"), said("assistant", "a"), said("user", "2"),
+        said("assistant", "b"), said("user", "3")]
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("rows", [
+    [TALK],
+    [TALK[:1], TALK[:3], TALK],
+    [TALK[:2], TALK[:4], TALK],
+])
+def test_b166_a_history_row_by_row_is_one_conversation(stoke, server,
+                                                       tmp_path, rows):
+    (tmp_path / "rows.jsonl").write_text("".join(
+        json.dumps({"messages": m}) + "\n" for m in rows))
+    r = stoke.load(server.url, "sharegpt_turns", "-P", "file=rows.jsonl",
+                   "-c", 1, "-n", 100, "-P", "think=0s")
+    assert [q.json["messages"] for q in server.requests] == [
+        TALK[:1], TALK[:3], TALK]
+    assert r.stoke["sessions"]["completed"] == 1
+    left_out = "2 whose messages the next row repeats left out"
+    assert (left_out in r.err) == (len(rows) > 1)
+
+
+def test_b166_cumulative_rows_are_told(stoke, server, tmp_path):
+    (tmp_path / "rows.jsonl").write_text("".join(
+        json.dumps({"messages": TALK[:n]}) + "\n" for n in (1, 3, 5)))
+    (tmp_path / "next.lua").write_text(NEXT)
+    r = stoke.load(server.url, "next.lua", "-P", "file=rows.jsonl", "-n", 3)
+    assert ("rows.jsonl: 2 of its rows begin with all that the row before "
+            "says: ") in r.err
+    (tmp_path / "keep.lua").write_text(NEXT.replace(
+        "params.file)", "params.file, { cumulative = 'keep' })"))
+    r = stoke.load(server.url, "keep.lua", "-P", "file=rows.jsonl", "-n", 3)
+    assert "the row before" not in r.err
+    (tmp_path / "odd.lua").write_text(NEXT.replace(
+        "params.file)", "params.file, { cumulative = 'cut' })"))
+    r = stoke.run("odd.lua", "-u", server.url, "-m", "m", "-P",
+                  "file=rows.jsonl", code=2)
+    assert ('cumulative is "tell", "join" or "keep", not \'cut\'') in r.err
+
+
 def due(r):
     return sorted(q["due_s"] for q in r.requests)
 

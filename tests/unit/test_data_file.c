@@ -308,6 +308,33 @@ static void bad_rows_can_be_left_out(void **state)
   data_box_close(&b);
 }
 
+/* clang-format off */
+#define SAYS(who, what) "{\"role\":\"" who "\",\"content\":\"" what "\"}"
+#define TURN1 "{\"messages\": [" SAYS("user", "1")
+#define TURN2 TURN1 " , " SAYS("assistant", "a") "," SAYS("user", "2")
+#define TURN3 TURN2 "," SAYS("assistant", "b")
+/* clang-format on */
+
+static void b166_rows_that_repeat_the_row_before(void **state)
+{
+  /* The last two repeat a row, and go another way. */
+  const struct str text = STR(
+      TURN1 "]}\n" TURN2 " ]}\n\n" TURN3 "]}\n" TURN3 "]}\n" TURN1
+            "," SAYS("user", "3") "]}\n{\"prompt\":\"x\",\"messages\":[]}\n");
+  struct data_options o = {.join = true};
+  struct data_box b = data_box("grow.jsonl", text, PLAIN);
+  (void)state;
+  assert_int_equal(data_info(b.file).rows, 5);
+  assert_int_equal(data_info(b.file).grown, 2);
+  data_box_close(&b);
+  b = data_box("join.jsonl", text, o);
+  assert_int_equal(data_info(b.file).rows, 3);
+  assert_int_equal(data_info(b.file).grown, 2);
+  assert_int_equal(data_line(b.file, 0), 4);
+  assert_int_equal(data_line(b.file, 1), 5);
+  data_box_close(&b);
+}
+
 static void at_most_ten_mistakes_are_told(void **state)
 {
   struct buf text = {0};
@@ -471,6 +498,7 @@ int main(void)
       cmocka_unit_test(files_that_are_fine),
       cmocka_unit_test(files_that_are_not),
       cmocka_unit_test(bad_rows_can_be_left_out),
+      cmocka_unit_test(b166_rows_that_repeat_the_row_before),
       cmocka_unit_test(at_most_ten_mistakes_are_told),
       cmocka_unit_test(wanted_members),
       cmocka_unit_test(times_of_traces),
