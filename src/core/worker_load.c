@@ -296,9 +296,12 @@ static void on_exhausted(void *ud)
   worker_tell(w, WORKER_EXHAUSTED, NULL);
 }
 
+/* The other workers hear of it from the run; this one need not wait. */
 static void on_script_stop(const char *why, void *ud)
 {
-  worker_tell(ud, WORKER_STOP, why);
+  struct worker *w = ud;
+  sched_stop(&w->sched);
+  worker_tell(w, WORKER_STOP, why);
 }
 
 /* ---- phases ---- */

@@ -289,6 +289,13 @@ static void forget_lua(struct session *s)
   luaL_unref(vm_state(vm), LUA_REGISTRYINDEX, s->env_ref);
 }
 
+/* It found that there is nothing left to do, and stopped the run. */
+static bool did_nothing(const struct session *s)
+{
+  return !s->turns && !s->has_waited && s->end == SESSION_COMPLETED &&
+         vm_stop_reason(s->pool->config.vm);
+}
+
 static void end_root(struct session *s)
 {
   struct session_pool *p = s->pool;
@@ -304,7 +311,8 @@ static void end_root(struct session *s)
       .think_ns = s->think_ns,
       .reason = buf_cstr(&s->reason),
   };
-  p->config.session(&r, p->config.ud);
+  if (!did_nothing(s))
+    p->config.session(&r, p->config.ud);
   end_item(s);
 }
 

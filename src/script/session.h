@@ -37,7 +37,8 @@ struct session_config {
   /* A request ended; the record and what it points to are valid for the
    * call. */
   void (*record)(const struct record *r, void *ud);
-  /* Before `ended`, in a session scenario only. */
+  /* Before `ended`, in a session scenario only, and not of a session that did
+   * nothing but stop the run. */
   void (*session)(const struct session_record *s, void *ud);
   /* An item's first request has its first token, or will never have one;
    * once per item, before `ended`. */
