@@ -114,6 +114,7 @@ int vm_hook_error(lua_State *L, const char *fmt, ...)
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
+  vm_unguard(vm_of(L)); /* readers of tables raise behind one */
   luaL_where(L, 1);
   if (*lua_tostring(L, -1))
     lua_pushfstring(L, "%s%s", lua_tostring(L, -1), text);

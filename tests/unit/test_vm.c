@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "script/vm_impl.h"
 #include "script_box.h"
 
 /* ---- request(ctx) ---- */
@@ -749,6 +750,31 @@ static void the_watchdog_ends_what_does_not_return(void **state)
   watchdog_free(w);
 }
 
+/* A guard that stayed up would keep the watchdog from a later hang. */
+static int raise_behind_a_guard(lua_State *L)
+{
+  vm_guard(vm_of(L));
+  return vm_hook_error(L, "no");
+}
+
+static int catch_it(lua_State *L)
+{
+  lua_pushcfunction(L, raise_behind_a_guard);
+  *(int *)vm_ud(L) = lua_pcall(L, 0, 0, 0);
+  assert_int_equal(vm_of(L)->guard, 0);
+  return 0;
+}
+
+static void an_error_takes_its_guard_down(void **state)
+{
+  struct box b = box_open("return { request = print }");
+  int status = 0;
+  (void)state;
+  assert_int_equal(vm_call(b.vm, HOOK_REQUEST, catch_it, &status), VM_OK);
+  assert_int_equal(status, LUA_ERRRUN);
+  box_close(&b);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -776,6 +802,7 @@ int main(void)
       cmocka_unit_test(one_giant_step_ends_the_vm),
       cmocka_unit_test(b157_time_in_hooks_is_told),
       cmocka_unit_test(idle_collection_goes_in_steps),
+      cmocka_unit_test(an_error_takes_its_guard_down),
       cmocka_unit_test(the_watchdog_ends_what_does_not_return),
   };
   return cmocka_run_group_tests(tests, box_setup, box_teardown);
