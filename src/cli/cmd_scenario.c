@@ -50,6 +50,24 @@ static int unknown(const char *name)
   return 2;
 }
 
+int scenario_part(const struct options_spec *spec, void *flags,
+                  const char *no_name, int (*body)(const struct options *o),
+                  int argc, char *const argv[])
+{
+  struct options o;
+  int status;
+  options_init(&o, spec, flags);
+  status = options_main(&o, argc, argv);
+  if (status < 0 && no_name && !o.args.n) {
+    log_line("%s", no_name);
+    status = 2;
+  }
+  if (status < 0)
+    status = body(&o);
+  options_free(&o);
+  return status;
+}
+
 int scenario_complain(struct err *e)
 {
   struct str all = str_trim(str_of(err_text(e)));

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/options.h"
 #include "cli/scenario_commands.h"
 #include "script/embed.h"
 
@@ -67,11 +66,13 @@ static int write_new(const char *path, struct str text)
   return fd < 0 && errno == EEXIST ? 2 : 1;
 }
 
-static int create(const char *name, bool session)
+static int create(const struct options *o)
 {
+  const struct new_flags *f = o->dest;
+  const char *name = o->args.items[0];
   const struct embedded *form =
-      embed_find(session ? "lua/stoke/starter/session.lua"
-                         : "lua/stoke/starter/request.lua");
+      embed_find(f->session ? "lua/stoke/starter/session.lua"
+                            : "lua/stoke/starter/request.lua");
   struct str text = {form->source, form->len};
   struct buf path = {0}, filled = {0};
   int status;
@@ -91,16 +92,7 @@ static int create(const char *name, bool session)
 int scenario_new_main(int argc, char *const argv[])
 {
   struct new_flags flags = {0};
-  struct options o;
-  int status;
-  options_init(&o, &spec, &flags);
-  status = options_main(&o, argc, argv);
-  if (status < 0 && !o.args.n) {
-    log_line("a name is needed: `stoke scenario new mine`");
-    status = 2;
-  }
-  if (status < 0)
-    status = create(o.args.items[0], flags.session);
-  options_free(&o);
-  return status;
+  return scenario_part(&spec, &flags,
+                       "a name is needed: `stoke scenario new mine`", create,
+                       argc, argv);
 }

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "base/mem.h"
-#include "cli/options.h"
 #include "cli/scenario_commands.h"
 #include "script/pack.h"
 #include "script/scenario.h"
@@ -92,8 +90,9 @@ static int write_pack(const struct scenario *s, const struct pack_options *po,
   return status;
 }
 
-static int pack(const struct options *o, const struct pack_flags *f)
+static int pack(const struct options *o)
 {
+  const struct pack_flags *f = o->dest;
   struct scenario_options so = {
       .name = o->args.items[0],
       .params = (const char *const *)f->params.items,
@@ -126,16 +125,7 @@ static int pack(const struct options *o, const struct pack_flags *f)
 int scenario_pack_main(int argc, char *const argv[])
 {
   struct pack_flags flags = {0};
-  struct options o;
-  int status;
-  options_init(&o, &spec, &flags);
-  status = options_main(&o, argc, argv);
-  if (status < 0 && !o.args.n) {
-    log_line("which one? `stoke scenario list` shows what there is");
-    status = 2;
-  }
-  if (status < 0)
-    status = pack(&o, &flags);
-  options_free(&o);
-  return status;
+  return scenario_part(&spec, &flags,
+                       "which one? `stoke scenario list` shows what there is",
+                       pack, argc, argv);
 }

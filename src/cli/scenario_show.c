@@ -1,9 +1,7 @@
 /* `stoke scenario show NAME` */
 #include <stdio.h>
 
-#include "base/log.h"
 #include "base/mem.h"
-#include "cli/options.h"
 #include "cli/scenario_commands.h"
 #include "script/pack.h"
 #include "script/scenario.h"
@@ -122,8 +120,9 @@ static void show(const struct scenario *s)
   print_files(s);
 }
 
-static int open_and_show(const struct options *o, const struct show_flags *f)
+static int open_and_show(const struct options *o)
 {
+  const struct show_flags *f = o->dest;
   struct scenario_options so = {.name = o->args.items[0], .lenient = true};
   struct err e = {0};
   struct scenario *s = scenario_open(&so, &e);
@@ -140,16 +139,7 @@ static int open_and_show(const struct options *o, const struct show_flags *f)
 int scenario_show_main(int argc, char *const argv[])
 {
   struct show_flags flags = {0};
-  struct options o;
-  int status;
-  options_init(&o, &spec, &flags);
-  status = options_main(&o, argc, argv);
-  if (status < 0 && !o.args.n) {
-    log_line("which one? `stoke scenario list` shows what there is");
-    status = 2;
-  }
-  if (status < 0)
-    status = open_and_show(&o, &flags);
-  options_free(&o);
-  return status;
+  return scenario_part(&spec, &flags,
+                       "which one? `stoke scenario list` shows what there is",
+                       open_and_show, argc, argv);
 }

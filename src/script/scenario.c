@@ -12,6 +12,7 @@
 #include "script/pack.h"
 #include "script/params_lua.h"
 #include "script/vm_impl.h"
+#include "script/watchdog.h"
 
 /* ---- the table that the script returned ---- */
 
@@ -161,16 +162,22 @@ static void take_files(struct scenario *s, struct vm *vm)
 
 /* ---- life ---- */
 
-static void read_script(struct scenario *s, struct err *e)
+/* The table that it returned may run code when it is looked at. */
+static void read_script(struct scenario *s, uint64_t load_ns, struct err *e)
 {
+  struct watchdog *w = watchdog_new(load_ns / WATCHDOG_PATIENCE);
   struct vm *vm = vm_bare(s, NULL);
   struct examination x = {s, e};
+  vm_watch(vm, w);
   if (vm_load(vm, e) == 0) {
+    vm_enter(vm, HOOK_SETUP);
     if (vm_protected(vm, examine, &x) != 0)
       err_add(e, "%s", vm_error(vm));
+    vm_leave(vm);
     take_files(s, vm);
   }
   vm_free(vm);
+  watchdog_free(w);
 }
 
 static void take_driver(struct scenario *s, const struct scenario_options *o,
@@ -223,7 +230,7 @@ struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
   for (size_t i = 0; i < o->n_args; i++)
     s->args[i] = mem_strdup(o->args[i]);
   if (locate(o->name ? o->name : "chat", o->sha256, s, e) == 0) {
-    read_script(s, e);
+    read_script(s, o->load_ns, e);
     take_driver(s, o, e);
     if (s->files)
       set_params(s, o, e);

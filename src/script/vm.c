@@ -151,17 +151,18 @@ bool vm_dead(const struct vm *vm)
 
 /* ---- accounting ---- */
 
-/* Hooks before and after the load may take long: 120 times the limit, which
- * is ten minutes. */
-static uint64_t patience(enum hook h)
+/* What runs before and after the load may take long: ten minutes. */
+static uint64_t patience(const struct vm *vm)
 {
-  switch (h) {
+  if (vm->doing)
+    return WATCHDOG_PATIENCE;
+  switch (vm->hook) {
   case HOOK_SETUP:
   case HOOK_INIT:
   case HOOK_EXIT:
   case HOOK_TEARDOWN:
   case HOOK_SUMMARY:
-  case HOOK_CONTROL: return 120;
+  case HOOK_CONTROL: return WATCHDOG_PATIENCE;
   default: return 1;
   }
 }
@@ -174,7 +175,7 @@ void vm_enter(struct vm *vm, enum hook hook)
     return;
   now = clock_ns();
   vm->thread = pthread_self();
-  atomic_store_explicit(&vm->limit_ns, patience(hook) * vm->hang_ns,
+  atomic_store_explicit(&vm->limit_ns, patience(vm) * vm->hang_ns,
                         memory_order_relaxed);
   atomic_store_explicit(&vm->entered_ns, now, memory_order_release);
 }

@@ -108,6 +108,8 @@ enum { VM_TRACEBACK = 1, VM_TRAMPOLINE = 2 };
 
 /* A VM with the sandbox and the modules, before any script. Never fails. */
 struct vm *vm_bare(const struct scenario *s, const struct vm_config *c);
+/* From now on `w` ends what does not return; it outlives the VM. */
+void vm_watch(struct vm *vm, struct watchdog *w);
 /* Run the script's source. 0 with its table in REF_SCENARIO, or -1. */
 int vm_load(struct vm *vm, struct err *e);
 /* Protected, without accounting and watchdog; returns lua_pcall's code, and
@@ -140,8 +142,8 @@ int vm_hook_error(lua_State *L, const char *fmt, ...)
 /* Ask for the end of the run; the first reason stays. */
 void vm_stop(struct vm *vm, const char *reason);
 
-/* Around code that allocates or locks and cannot raise: the watchdog's last
- * resort waits for its end. */
+/* Around code that allocates or locks: the watchdog's last resort waits for
+ * its end. What raises by vm_hook_error takes the guard down. */
 static inline void vm_guard(struct vm *vm)
 {
   vm->guard++;
@@ -151,7 +153,7 @@ static inline void vm_guard(struct vm *vm)
 static inline void vm_unguard(struct vm *vm)
 {
   atomic_signal_fence(memory_order_seq_cst);
-  vm->guard--;
+  vm->guard -= vm->guard > 0;
 }
 
 #endif

@@ -89,19 +89,23 @@ struct vm *vm_bare(const struct scenario *s, const struct vm_config *c)
     vm->workers = c->main ? 0 : c->workers;
     vm->threads = c->workers;
     vm->http = c->http;
-    vm->hang_ns = watchdog_limit_ns(c->watchdog);
     /* What the main chunk prints was printed when the scenario was opened. */
     vm->quiet = true;
   }
   new_state(vm);
   lua_pushcfunction(vm->L, vm_on_error);
   lua_pushcfunction(vm->L, vm_trampoline);
-  if (c && c->watchdog) {
-    vm->watchdog = c->watchdog;
-    watchdog_add(vm->watchdog, vm);
-  }
+  if (c && c->watchdog)
+    vm_watch(vm, c->watchdog);
   vm_protected(vm, open_box, NULL);
   return vm;
+}
+
+void vm_watch(struct vm *vm, struct watchdog *w)
+{
+  vm->watchdog = w;
+  vm->hang_ns = watchdog_limit_ns(w);
+  watchdog_add(w, vm);
 }
 
 /* ---- the script ---- */
@@ -139,7 +143,9 @@ int vm_load(struct vm *vm, struct err *e)
   int status;
   vm->doing = doing_parse;
   buf_reset(&vm->traceback);
+  vm_enter(vm, HOOK_SETUP);
   status = vm_protected(vm, run_script, NULL);
+  vm_leave(vm);
   doing = vm->doing;
   vm->doing = doing_check;
   if (status == 0)
@@ -286,6 +292,7 @@ struct vm *vm_new(const struct vm_config *c, struct err *e)
   }
   vm->quiet = false;
   vm->doing = NULL;
+  vm->stats = (struct vm_stats){0}; /* loading is no hook */
   return vm;
 }
 

@@ -13,7 +13,9 @@
 struct vm;
 struct watchdog;
 
-/* limit_ns 0: 5 s. setup, teardown, summary and control have 120 times that. */
+/* limit_ns 0: 5 s. What happens before and after the load (the main chunk,
+ * setup, teardown, summary) has WATCHDOG_PATIENCE times that, control too. */
+enum { WATCHDOG_PATIENCE = 120 };
 struct watchdog *watchdog_new(uint64_t limit_ns);
 /* All VMs must be gone. */
 void watchdog_free(struct watchdog *w);

@@ -83,6 +83,26 @@ def test_list_says_what_and_where(stoke, tmp_path):
     assert rows["chat", "builtin:chat"]["hidden"] is True
 
 
+def test_nothing_holds_up_the_list(stoke, tmp_path):
+    folder = tmp_path / "scenarios"
+    folder.mkdir()
+    (folder / "endless.lua").write_text("while true do end")
+    os.mkfifo(folder / "pipe.lua")
+    os.mkfifo(folder / "pipe.tar.gz")
+    (folder / "zero.lua").symlink_to("/dev/zero")
+    (folder / "stops.lua").write_text("os.exit(7)")
+    (folder / "z.lua").write_text("return { description = 'the last',"
+                                  " request = print }")
+    r = scenario(stoke, "list", "--json")
+    assert r.code == 0, r
+    told = {x["where"]: x["description"] for x in json.loads(r.out)}
+    assert "did not return" in told["scenarios/endless.lua"]
+    for name in ("pipe.lua", "pipe.tar.gz", "zero.lua"):
+        assert "not a regular file" in told["scenarios/" + name]
+    assert "cannot be loaded" in told["scenarios/stops.lua"]
+    assert told["scenarios/z.lua"] == "the last"
+
+
 def test_show_tells_all_of_it(stoke, agent):
     r = scenario(stoke, "show", "agent")
     assert r.code == 0, r

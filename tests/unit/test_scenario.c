@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "script/embed.h"
 #include "script_box.h"
 
@@ -157,6 +158,33 @@ static void b152_three_ways_not_to_load(void **state)
   assert_refused("return 5", "the script returned number");
   assert_refused("\xff\xfe r", "UTF-16");
   assert_refused("\x1bLJ", "is bytecode");
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define WATCHED 0 /* tsan holds signals back until a call that may block */
+#else
+#define WATCHED 1
+#endif
+
+/* Neither the main chunk nor what looks at its table. */
+static void nothing_that_does_not_return_is_waited_for(void **state)
+{
+  static const char *const rows[] = {
+      "while true do end",
+      "while true do pcall(error) end",
+      "return setmetatable({}, { __index = function() while true do end end })",
+      "require 'endless'",
+  };
+  (void)state;
+  box_write("endless.lua", "repeat until false");
+  for (size_t i = 0; WATCHED && i < sizeof rows / sizeof *rows; i++) {
+    struct scenario_options o = {.name = box_write("test.lua", rows[i]),
+                                 .load_ns = 120 * NS_PER_MS};
+    struct err e = {0};
+    assert_null(scenario_open(&o, &e));
+    assert_has(err_text(&e), "did not return");
+    err_free(&e);
+  }
 }
 
 static void b102_a_mark_of_encoding_is_no_trouble(void **state)
@@ -337,6 +365,7 @@ int main(void)
       cmocka_unit_test(mistakes_in_the_table),
       cmocka_unit_test(all_mistakes_are_told_at_once),
       cmocka_unit_test(b152_three_ways_not_to_load),
+      cmocka_unit_test(nothing_that_does_not_return_is_waited_for),
       cmocka_unit_test(b102_a_mark_of_encoding_is_no_trouble),
       cmocka_unit_test(a_folder_is_a_scenario),
       cmocka_unit_test(names_are_looked_for_in_order),
