@@ -187,7 +187,8 @@ function session:conversation(options) end
 ---@param reason? string
 function session:fail(reason) end
 
----Ask the whole run to stop.
+---Ask the whole run to stop: nothing new begins, what is in flight is drained. A session that does so before
+---it has sent or waited for anything is in no figure: it found nothing left to do.
 ---@param reason? string
 function session:stop(reason) end
 
@@ -443,7 +444,7 @@ function measurement:holds(expression) end
 ---@field slo? { ttft?: number|string, tpot?: number|string, e2el?: number|string } counted in goodput
 ---@field cancel_after? { tokens?: integer, seconds?: number|string } the client hangs up: outcome `cancelled`
 ---@field prompt_tokens? integer the planned length, used when the server tells none
----@field keep_body? boolean keep the raw answer: `r.body`
+---@field keep_body? boolean keep the raw answer, up to `--max-answer` (64M): `r.body`
 
 --| ## Backends
 --|
@@ -513,7 +514,7 @@ function measurement:holds(expression) end
 ---@field status? integer HTTP; nil when there was no answer
 ---@field error? string the server's or the transport's words, when not ok
 ---@field error_type? string the server's name for it
----@field text string the answer
+---@field text string the answer, up to `--max-answer` (64M)
 ---@field reasoning string
 ---@field body? string the raw body, when `keep_body` asked for it
 ---@field tool_calls? stoke.ToolCall[] merged by index
@@ -761,6 +762,7 @@ function stoke.data.open(path, options) end
 ---@field skip_bad_rows? boolean leave bad rows out and count them, instead of refusing the file
 ---@field warmup_rows? integer rows at the end that only the warm-up gets; without, it takes rows from the end that the measurement may come to
 ---@field require? string|string[] members (columns) that every row must have. What the first row has of `prompt` and `messages` is required anyway
+---@field cumulative? "tell"|"join"|"keep" rows whose messages begin with all that the row before says: a history written down turn by turn. `join`: only the last of them stays, which is the whole conversation; `keep`: each is a row of its own; `tell` (the default): the same, and it is said
 ---@field separator? string of CSV: a comma, a tab for `.tsv`
 ---@field block? integer tokens that a hash id of a mooncake trace stands for, 512 by default
 

@@ -11,7 +11,7 @@
 #define LOAD(field) offsetof(struct run_options, config.load.field)
 #define CONF(field) offsetof(struct run_options, config.field)
 
-static_assert(sizeof(size_t) == sizeof(uint64_t), "lua_memory is a size");
+static_assert(sizeof(size_t) == sizeof(uint64_t), "OPTION_SIZE is a size_t");
 
 /* "20" are requests, "10s" is a time. */
 static int set_warmup(void *dest, const char *value, const char *place,
@@ -148,6 +148,10 @@ static const struct option rows[] = {
     {"lua-memory", "SIZE", OPTION_SIZE, CONF(lua_memory),
      .help = "memory a script may use, per thread", .shown_default = "512M",
      .min = 1 << 20},
+    {"max-answer", "SIZE", OPTION_SIZE, CONF(max_answer),
+     .help = "of an answer's text, tool calls or raw body a script sees no "
+             "more; one in plain JSON that is longer fails",
+     .shown_default = "64M", .min = 1 << 10},
     {"max-script-errors", "N", OPTION_COUNT, CONF(max_script_errors),
      .help = "more mistakes of the script end the run", .shown_default = "10"},
     {"unsafe", NULL, OPTION_BOOLEAN, AT(unsafe),

@@ -102,6 +102,7 @@ struct config {
   bool busy_poll, preconnect;
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns, connect_timeout_ns;
   size_t lua_memory;
+  size_t max_answer; /* bytes kept of one */
   uint64_t max_script_errors;
   struct slo slo; /* zeroed: none */
   struct thresholds thresholds;

@@ -88,6 +88,7 @@ static void make_sessions(struct worker *w)
       .timeout_ns = c->timeout_ns,
       .ttft_timeout_ns = c->ttft_timeout_ns,
       .idle_timeout_ns = c->idle_timeout_ns,
+      .max_answer = c->max_answer,
       .keep_text = has(w, HOOK_ON_RESPONSE) || has(w, HOOK_SESSION) ||
                    has(w, HOOK_ON_FIRST_TOKEN) || has(w, HOOK_ON_CHUNK),
       .on_first_token = has(w, HOOK_ON_FIRST_TOKEN),

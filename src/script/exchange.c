@@ -445,6 +445,7 @@ static struct wire_config wire_config(const struct exchange *x)
       .keep_text = keep,
       .keep_tools = keep,
       .keep_body = q->keep_body,
+      .max_text = x->pool->config.max_answer,
       .raw = !q->backend || !q->backend->dialect,
   };
 }

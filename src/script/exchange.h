@@ -30,7 +30,8 @@ struct exchange_config {
   struct xfer_headers *const *backend_headers;
   const char *request_id_prefix; /* x-request-id: PREFIX + id; NULL: none */
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns; /* 0: none */
-  bool keep_text; /* somebody will read text, tool calls and headers */
+  size_t max_answer; /* bytes kept of one; 0: 64 MiB */
+  bool keep_text;    /* somebody will read text, tool calls and headers */
   /* The scenario has these hooks; without them a stream never enters Lua. */
   bool on_first_token, on_chunk;
 };

@@ -1,9 +1,11 @@
 """What script authors ran into elsewhere, and where modules may come from."""
 
+import os
 import re
 
 import pytest
-from harness.raw import delta, stream, text, usage
+from harness.program import BINARY, strict_json
+from harness.raw import delta, stream, text, usage, whole
 
 pytestmark = pytest.mark.asan
 
@@ -57,6 +59,75 @@ def test_init_and_exit_run_once_on_every_thread(stoke, server, tmp_path):
     return { init = function() error("no way") end, request = print }""")
     r = stoke.load(server.url, "s.lua", "-n", 1, code=1)
     assert "init failed: s.lua:2: no way" in r.err
+
+
+BLOCK = b"x" * (1 << 20)
+
+# A plain download: nothing of it is an answer of a model.
+DOWNLOAD = """return { metrics = { seen = "counter", bytes = "counter" },
+  backends = { file = { path = "/big", body = function() return {} end } },
+  request = function()
+    return { endpoint = "file", stream = false, keep_body = %s }
+  end,
+  on_response = function(r)
+    stoke.record("seen")
+    stoke.record("bytes", #(r.body or ""))
+  end }"""
+
+
+@pytest.fixture
+def downloads(raw_server):
+    """64 MiB to whoever asks."""
+    def answer(request):
+        yield (b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream"
+               b"\r\nContent-Length: %d\r\n\r\n" % (64 * len(BLOCK)))
+        for _ in range(64):
+            yield BLOCK
+    return raw_server(answer)
+
+
+def memory_of(p, timeout=120):
+    """Waits for a run; its peak in MiB."""
+    _, status, used = os.wait4(p.popen.pid, 0)
+    p.popen.returncode = os.waitstatus_to_exitcode(status)
+    assert p.wait(timeout).code == 0
+    return used.ru_maxrss >> 10
+
+
+@pytest.mark.skipif(BINARY.endswith("san/stoke"), reason="its own memory")
+@pytest.mark.parametrize("keep", [False, True])
+def test_b147_bodies_are_kept_when_asked_for_and_capped(stoke, downloads,
+                                                        tmp_path, keep):
+    (tmp_path / "s.lua").write_text(DOWNLOAD % str(keep).lower())
+    p = stoke.start("-u", downloads.url, "-m", "m", "--no-preflight", "s.lua",
+                    "-c", 4, "-n", 8, "--max-answer", "2M")
+    assert memory_of(p) < 100
+    custom = strict_json(p.output.read_text())["stoke"]["custom"]
+    assert custom["seen"]["sum"] == 8
+    assert custom["bytes"]["sum"] == (8 * 2 << 20 if keep else 0)
+
+
+@pytest.mark.skipif(BINARY.endswith("san/stoke"), reason="its own memory")
+def test_b147_wrks_response_gets_no_more_than_is_kept(stoke, downloads,
+                                                      tmp_path):
+    (tmp_path / "s.lua").write_text("""
+    local most = 0
+    function response(status, headers, body) most = #body end
+    function done() io.write("kept ", most, "\\n") end""")
+    p = stoke.start("--wrk", "s.lua", "-u", downloads.url + "/big", "-c", 4,
+                    "-n", 8, "--max-answer", "1M")
+    assert memory_of(p) < 100
+
+
+def test_answers_in_one_piece_have_a_limit(stoke, raw_server):
+    body = {"choices": [{"message": {"content": "x" * 5000},
+                         "finish_reason": "stop"}]}
+    server = raw_server(lambda r: [whole(body)])
+    flags = ("haiku", "--no-stream", "-n", 1, "--max-answer")
+    stoke.load(server.url, *flags, "6k")
+    r = stoke.load(server.url, *flags, "4k", code=1)
+    assert r.outcomes == {"malformed": 1}
+    assert "larger than 4096 bytes" in r.out
 
 
 def test_b150_a_body_has_one_framing(stoke, server, tmp_path):
