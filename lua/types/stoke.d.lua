@@ -31,11 +31,11 @@
 ---@field version? string|number kept in the results
 ---@field description? string one line
 ---@field params? table<string, stoke.Param> what the user may set with `-P name=value`
----@field load? stoke.Load the default load; flags override it field by field
+---@field load? stoke.Load|fun(params: table<string, any>): stoke.Load the default load, which may depend on the parameters; flags override it field by field
 ---@field metrics? table<string, "counter"|"gauge"|"rate"|"trend"> metrics of your own, declared; see [Recording](#recording)
 ---@field backends? table<string, stoke.Backend> APIs of its own, for `endpoint`; also those in its folder `backends/`
 ---@field thresholds? (string|stoke.Threshold)[] what the run must hold, such as `"ttft.p95 < 2s"`; a broken one makes the exit status 99; see [Thresholds](#thresholds)
----@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, open data files, tables of them); every thread gets a copy as `ctx.data`
+---@field setup? fun(run: stoke.Run): any once, on the main thread, before any load. What it returns must be plain data (nil, booleans, numbers, strings, open data files and tokenizers, tables of them); every thread gets a copy as `ctx.data`. `nil, "why"` ends the run with these words, for mistakes of the user's
 ---@field request? fun(ctx: stoke.Context): stoke.Request?, string? once a request; nil when there is nothing left to send. `nil, "why"` is an error
 ---@field session? fun(s: stoke.Session) once a session, as a coroutine: what waits yields to the event loop
 ---@field on_first_token? fun(r: stoke.Response) at the first non-empty payload of a stream. `r` shows what is known so far
@@ -57,7 +57,7 @@
 ---`-P` are told at once, before anything is sent.
 ---@class stoke.Param
 ---@field default? any its type is the parameter's, when `type` says nothing else
----@field type? "string"|"number"|"integer"|"boolean"|"duration"|"path"|"dist"|"list" a `duration` (`"30s"`, `"250ms"`) becomes seconds, a `dist` a distribution, a `list` (`a,b,c`) a table; a `path` must exist, becomes absolute, and what the user points to may be read
+---@field type? "string"|"number"|"integer"|"boolean"|"duration"|"path"|"place"|"dist"|"list" a `duration` (`"30s"`, `"250ms"`) becomes seconds, a `dist` a distribution, a `list` (`a,b,c`) a table; a `path` must exist, becomes absolute, and what the user points to may be read; a `place` is that where such a file is, and otherwise what was typed, such as a model's name
 ---@field min? number|string
 ---@field max? number|string
 ---@field choices? (string|number)[]
@@ -113,6 +113,9 @@
 ---@field data any `setup`'s result
 ---@field args string[] what stood after `--` on the command line, unchanged
 ---@field stage? string the label of the current stage
+---@field warmup boolean this request belongs to the warm-up (or is the look at the server before it)
+---@field endpoint string the backend that `--endpoint` names, `"chat"` by default; a path when none is like it
+---@field model string `-m`
 ---@field rng stoke.Rng random numbers of this request's own
 ---@field now fun(): number seconds since the run began
 ---@field record fun(ctx: stoke.Context, name: string, value?: number|boolean) see [Recording](#recording)
@@ -123,6 +126,8 @@
 ---@field params table<string, any>
 ---@field args string[]
 ---@field data any in `teardown`: `setup`'s result
+---@field endpoint string as in `ctx`
+---@field model string
 ---@field rng stoke.Rng
 ---@field seed integer
 ---@field now fun(): number
@@ -414,6 +419,7 @@ function measurement:holds(expression) end
 ---@field endpoint? string a backend (below), or a path, which is known by its end; `--endpoint` by default
 ---@field model? string `-m` by default
 ---@field max_tokens? integer `--max-tokens` wins over it
+---@field max_completion_tokens? integer the same by its newer name; `--max-tokens` takes its place
 ---@field min_tokens? integer
 ---@field n? integer number of answers
 ---@field temperature? number
@@ -728,6 +734,63 @@ function json_list:add(value) end
 
 ---@return string
 function json_list:text() end
+
+--| ## Tokenizers
+--|
+--| ```lua
+--| params = { tokenizer = { type = "place", required = true } },
+--| setup = function(run) return stoke.tokenizer.open(run.params.tokenizer) end,
+--| request = function(ctx)
+--|   return { prompt = ctx.data:random(ctx.rng, 512), prompt_tokens = 512, max_tokens = 128 }
+--| end,
+--| ```
+--|
+--| A model's own tokenizer, id for id. All threads share one; `setup` may return it, also within a
+--| table.
+
+---@class stoke.tokenizer
+stoke.tokenizer = {}
+
+---Open a `tokenizer.json` (or the folder it is in, or tiktoken's ranks) that the script may read, as
+---`stoke.data.open` says; or by the name of a model, `"Qwen/Qwen3-8B"`, that the Hugging Face cache on
+---this machine has (`HF_HOME`). Nothing is downloaded. Raises when it cannot be done, and says why.
+---@param path string
+---@return stoke.Tokenizer
+function stoke.tokenizer.open(path) end
+
+---@class stoke.Tokenizer
+---@field path string
+---@field vocab_size integer every id is below it
+---@field special integer how many tokens are put around a prompt (BOS and the like)
+---@field words integer how many words `random` draws from; 0: this vocabulary knows no blanks
+local tokenizer = {}
+
+---The ids of a text; `special`: with those that are put around it.
+---@param text string
+---@param special? boolean
+---@return integer[]
+function tokenizer:encode(text, special) end
+
+---The text of ids; `leave_out`: without special tokens.
+---@param ids integer[]
+---@param leave_out? boolean
+---@return string
+function tokenizer:decode(ids, leave_out) end
+
+---How many there are.
+---@param text string
+---@param special? boolean
+---@return integer
+function tokenizer:count(text, special) end
+
+---A text of exactly `n` tokens: random words with blanks between them, behind `prefix` when there is
+---one (whose tokens come on top). No blank begins or ends it, so that templates, which trim, change
+---nothing. About 17 ns a token. nil when the vocabulary has no `words`.
+---@param rng stoke.Rng
+---@param n integer
+---@param prefix? string
+---@return string?
+function tokenizer:random(rng, n, prefix) end
 
 --| ## Data files
 --|

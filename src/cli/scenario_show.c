@@ -44,6 +44,7 @@ static void add_value(struct buf *out, const struct param *p)
   switch (p->type) {
   case PARAM_STRING:
   case PARAM_PATH:
+  case PARAM_PLACE:
   case PARAM_DIST: buf_adds(out, p->text); break;
   case PARAM_NUMBER:
   case PARAM_INTEGER: buf_addf(out, "%.14g", p->number); break;

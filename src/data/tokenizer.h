@@ -16,7 +16,8 @@
 struct tokenizer;
 struct tokenizer_scratch;
 
-/* `path` is a file, or a folder with a tokenizer.json in it. The vocabulary's
+/* `path` is a file, a folder with a tokenizer.json in it, or the name of a
+ * model that the hub's cache has (hub.h). The vocabulary's
  * index is kept in the user's cache folder (token_cache.h): the first time
  * takes some 100 ms for 10 MB, later ones some 10 ms. NULL with every reason
  * in *e. Free with tokenizer_free. */

@@ -6,12 +6,33 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "data/hub.h"
 #include "data/token_cache.h"
 #include "data/tokenizer_file.h"
 #include "data/tokenizer_parts.h"
 
 /* Smaller files are read faster than their index. */
 #define CACHE_FROM (256 * 1024)
+
+/* What there is to do about a file that is not there. */
+static int say_missing(const char *path, struct err *e)
+{
+  struct buf folder = {0};
+  hub_folder(&folder);
+  if (hub_is_name(path))
+    err_add(e,
+            "%s: there is no such file, and no tokenizer.json of a model of "
+            "that name in %s; put it there once with `huggingface-cli "
+            "download %s tokenizer.json`, or say the path of one",
+            path, buf_cstr(&folder), path);
+  else
+    err_add(e,
+            "%s: %s; it takes the path of a tokenizer.json, of the folder it "
+            "is in, or the name of a model in %s",
+            path, strerror(ENOENT), buf_cstr(&folder));
+  buf_free(&folder);
+  return -1;
+}
 
 /* Maps a file; {NULL, 0} and a message when that cannot be done. */
 static struct str map_file(const char *path, struct err *e)
@@ -20,10 +41,10 @@ static struct str map_file(const char *path, struct err *e)
   void *p;
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0 || fstat(fd, &st) < 0) {
-    err_add(e, "%s: %s%s", path, strerror(errno),
-            errno == ENOENT ? "; it takes the path of a tokenizer.json or of "
-                              "the folder it is in, not a model's name"
-                            : "");
+    if (errno == ENOENT)
+      say_missing(path, e);
+    else
+      err_add(e, "%s: %s", path, strerror(errno));
     if (fd >= 0)
       close(fd);
     return (struct str){NULL, 0};
@@ -153,9 +174,12 @@ struct tokenizer *tokenizer_open(const char *path, struct err *e)
   struct buf file = {0};
   struct stat st;
   struct str text;
-  buf_adds(&file, path);
-  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+  bool there = stat(path, &st) == 0;
+  char *in_hub = there ? NULL : hub_find(path, "tokenizer.json");
+  buf_adds(&file, in_hub ? in_hub : path);
+  if (there && S_ISDIR(st.st_mode))
     buf_adds(&file, "/tokenizer.json");
+  mem_free(in_hub);
   text = map_file(buf_cstr(&file), e);
   if (text.p) {
     t = open_text(buf_cstr(&file), text, true, e);

@@ -2,14 +2,15 @@
 #include "data/tokenizer_parts.h"
 #include "data/utf8.h"
 
-/* A blank or SentencePiece's mark, then two or more of a to z. */
-static bool word_like(struct str key)
+/* A blank or SentencePiece's mark (WordPiece has none), then two or more of a
+ * to z. */
+static bool word_like(struct str key, enum token_kind kind)
 {
   if (str_starts(key, STR(" ")))
     key.p++, key.len--;
   else if (str_starts(key, STR("\u2581")))
     key.p += 3, key.len -= 3;
-  else
+  else if (kind != TOKEN_WORDPIECE)
     return false;
   for (size_t i = 0; i < key.len; i++)
     if (key.p[i] < 'a' || key.p[i] > 'z')
@@ -44,7 +45,7 @@ void tokenizer_words(const struct tokenizer *t, struct tokenizer_scratch *s,
   for (uint32_t id = 0; id < t->index.n; id++) {
     struct str key = token_index_key(&t->index, id);
     uint32_t row[4] = {id, id, before, id};
-    if (!token_index_has(&t->index, id) || !word_like(key) ||
+    if (!token_index_has(&t->index, id) || !word_like(key, t->index.kind) ||
         added_tokens_get(&t->added, id) || mends(&t->index, key) ||
         !comes_back(t, s, row, before == TOKEN_NONE ? 2 : 4, &text))
       continue;

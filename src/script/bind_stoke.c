@@ -14,7 +14,8 @@
 
 /* The global `stoke`:
  * stoke.version, stoke.worker, stoke.workers
- * stoke.json, stoke.data         see bind_json.c, bind_data.c
+ * stoke.json, .data, .tokenizer  see bind_json.c, bind_data.c,
+ *                                bind_tokenizer.c
  * stoke.duration(text | number)  -> seconds              [-0, +1, v]
  * stoke.rng(n)                   -> random stream        [-0, +1, v]
  * stoke.dist(text | number)      -> distribution         [-0, +1, v]
@@ -166,6 +167,8 @@ void bind_stoke(lua_State *L)
   lua_setfield(L, -2, "json");
   bind_data(L);
   lua_setfield(L, -2, "data");
+  bind_tokenizer(L);
+  lua_setfield(L, -2, "tokenizer");
 }
 
 void bindings_open(lua_State *L)

@@ -57,6 +57,14 @@ const struct data_view *data_to_view(struct lua_State *L, int i);
 void data_push(struct lua_State *L,
                const struct data_view *v); /* [-0, +1, m] */
 
+/* bind_tokenizer.c: a tokenizer, open for all VMs; plain like a data file. */
+struct stored_tokenizer;
+void bind_tokenizer(struct lua_State *L); /* [-0, +1, m] */
+/* The tokenizer at index i, or NULL when it is none. [-0, +0, -] */
+struct stored_tokenizer *tokenizer_to_stored(struct lua_State *L, int i);
+void tokenizer_push(struct lua_State *L,
+                    struct stored_tokenizer *t); /* [-0, +1, m] */
+
 /* bind_run_http.c: run.http into the table on top. [-0, +0, m] */
 void run_http_set(struct lua_State *L);
 

@@ -302,7 +302,7 @@ int pack_collect(const struct scenario *s, const struct pack_options *o,
   }
   for (size_t i = 0; i < s->params.len; i++) {
     const struct param *p = &s->params.list[i];
-    if (p->type == PARAM_PATH && p->given && p->text)
+    if (params_is_file(p))
       add_parameter(&c, p);
   }
   check_secret(&c);

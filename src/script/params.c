@@ -9,7 +9,7 @@ const char *param_type_name(enum param_type t)
 {
   static const char *const names[] = {"string",  "number",   "integer",
                                       "boolean", "duration", "path",
-                                      "dist",    "list"};
+                                      "place",   "dist",     "list"};
   return names[t];
 }
 
@@ -30,6 +30,13 @@ const struct param *params_find(const struct params *p, const char *name)
     if (strcmp(p->list[i].name, name) == 0)
       return &p->list[i];
   return NULL;
+}
+
+bool params_is_file(const struct param *p)
+{
+  return (p->type == PARAM_PATH ||
+          (p->type == PARAM_PLACE && p->text && p->text[0] == '/')) &&
+         p->given && p->text;
 }
 
 /* ---- values ---- */
@@ -114,6 +121,8 @@ static int set_path(struct param *p, struct str s, const char *folder,
     p->text = files_real(joined);
   if (!p->text && !p->given && !joined)
     p->text = files_real(name);
+  if (!p->text && p->type == PARAM_PLACE)
+    p->text = mem_strdup(name);
   if (!p->text)
     err_add(e, "%s: no such file or folder", where);
   mem_free(joined);
@@ -156,7 +165,8 @@ int param_set(struct param *p, struct str s, const char *folder,
     if (units_boolean(s, &p->boolean) < 0)
       status = err_add(e, "%s: say true or false", where);
     break;
-  case PARAM_PATH: status = set_path(p, s, folder, where, e); break;
+  case PARAM_PATH:
+  case PARAM_PLACE: status = set_path(p, s, folder, where, e); break;
   case PARAM_DIST:
     p->text = mem_strndup(s.p ? s.p : "", s.len);
     status = dist_parse(s, &p->dist, where, e);
@@ -269,6 +279,7 @@ static void write_value(const struct param *p, struct json_writer *w)
   switch (p->type) {
   case PARAM_STRING:
   case PARAM_PATH:
+  case PARAM_PLACE:
   case PARAM_DIST: json_string(w, str_of(p->text)); break;
   case PARAM_INTEGER: json_integer(w, (int64_t)p->number); break;
   case PARAM_NUMBER:

@@ -17,6 +17,7 @@ enum param_type {
   PARAM_BOOLEAN,
   PARAM_DURATION, /* number: seconds */
   PARAM_PATH,     /* text: absolute and real, or NULL */
+  PARAM_PLACE,    /* text: the same where such a file is, else as typed */
   PARAM_DIST,     /* dist; text is how it was spelled */
   PARAM_LIST,     /* items; numbers when all of the default's are */
 };
@@ -36,7 +37,7 @@ struct param {
   /* The value, by type. */
   double number; /* NUMBER, INTEGER, DURATION */
   bool boolean;
-  char *text; /* STRING, PATH, DIST */
+  char *text; /* STRING, PATH, PLACE, DIST */
   struct dist dist;
   char **items; /* LIST */
   size_t n_items;
@@ -49,6 +50,9 @@ struct params {
 };
 
 const struct param *params_find(const struct params *p, const char *name);
+/* Does it hold the path of a file that the user has set? Such a file may lie
+ * outside the scenario's folder. */
+bool params_is_file(const struct param *p);
 /* Apply "name=value" settings of the user's, a later one wins. `folder` is the
  * scenario's (NULL: built in). Returns 0, or -1 with a message per mistake. */
 int params_set(struct params *p, const char *const *settings, size_t n,

@@ -77,7 +77,7 @@ static int read_type(struct reader *r)
        param_type_find(str_of(lua_tostring(L, -2)), &r->p->type) < 0))
     status = complain(r, "type",
                       "choose one of string, number, integer, "
-                      "boolean, duration, path, dist, list");
+                      "boolean, duration, path, place, dist, list");
   lua_pop(L, 2);
   return status;
 }
@@ -273,6 +273,7 @@ static void push_value(lua_State *L, const struct param *p)
 {
   switch (p->type) {
   case PARAM_STRING:
+  case PARAM_PLACE:
   case PARAM_PATH: lua_pushstring(L, p->text); break;
   case PARAM_NUMBER:
   case PARAM_INTEGER:

@@ -16,7 +16,8 @@ enum {
   TAG_NUMBER = 'n',
   TAG_STRING = 's',
   TAG_TABLE = 'T',
-  TAG_DATA = 'D' /* a data file: its view */
+  TAG_DATA = 'D',     /* a data file: its view */
+  TAG_TOKENIZER = 'K' /* the store's */
 };
 
 static void add_size(struct buf *out, size_t n)
@@ -68,10 +69,24 @@ static int write_table(lua_State *L, struct buf *out, struct place *at)
   return 0;
 }
 
+/* A data file or a tokenizer: what all VMs may share. */
+static int write_shared(lua_State *L, struct buf *out, struct place *at)
+{
+  const struct data_view *view = data_to_view(L, -1);
+  struct stored_tokenizer *tokenizer = tokenizer_to_stored(L, -1);
+  if (!view && !tokenizer)
+    return place_error(at, "is a %s", luaL_typename(L, -1));
+  buf_addc(out, view ? TAG_DATA : TAG_TOKENIZER);
+  if (view)
+    buf_add(out, view, sizeof *view);
+  else
+    buf_add(out, &tokenizer, sizeof tokenizer);
+  return 0;
+}
+
 static int write_value(lua_State *L, struct buf *out, struct place *at)
 {
   lua_Number x;
-  const struct data_view *view;
   const char *s;
   size_t len;
   switch (lua_type(L, -1)) {
@@ -91,13 +106,7 @@ static int write_value(lua_State *L, struct buf *out, struct place *at)
     buf_add(out, s, len);
     return 0;
   case LUA_TTABLE: return write_table(L, out, at);
-  case LUA_TUSERDATA:
-    view = data_to_view(L, -1);
-    if (!view)
-      return place_error(at, "is a %s", luaL_typename(L, -1));
-    buf_addc(out, TAG_DATA);
-    buf_add(out, view, sizeof *view);
-    return 0;
+  case LUA_TUSERDATA: return write_shared(L, out, at);
   default: return place_error(at, "is a %s", luaL_typename(L, -1));
   }
 }
@@ -136,6 +145,7 @@ static void push_value(lua_State *L, struct str *s)
   char tag = *take(s, 1);
   lua_Number x;
   struct data_view view;
+  struct stored_tokenizer *tokenizer;
   size_t n, length;
   switch (tag) {
   case TAG_NUMBER:
@@ -160,6 +170,10 @@ static void push_value(lua_State *L, struct str *s)
   case TAG_DATA:
     memcpy(&view, take(s, sizeof view), sizeof view);
     data_push(L, &view);
+    break;
+  case TAG_TOKENIZER:
+    memcpy(&tokenizer, take(s, sizeof tokenizer), sizeof tokenizer);
+    tokenizer_push(L, tokenizer);
     break;
   case TAG_NIL: lua_pushnil(L); break;
   default: lua_pushboolean(L, tag == TAG_TRUE); break;

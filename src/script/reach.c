@@ -12,8 +12,7 @@ static bool may_read(const struct scenario *s, const char *real)
     return true;
   for (size_t i = 0; i < s->params.len; i++) {
     const struct param *p = &s->params.list[i];
-    if (p->type == PARAM_PATH && p->given && p->text &&
-        files_inside(real, p->text))
+    if (params_is_file(p) && files_inside(real, p->text))
       return true;
   }
   return false;

@@ -128,6 +128,14 @@ void read_max_tokens(struct reader *r, const struct field *f)
   body_integer(r->vm->body, f->name, r->out->max_tokens);
 }
 
+/* The same by the name that chats have today; never both in one body. */
+void read_max_completion_tokens(struct reader *r, const struct field *f)
+{
+  r->out->max_tokens = check_integer(r, f);
+  if (r->vm->max_tokens < 0)
+    body_integer(r->vm->body, f->name, r->out->max_tokens);
+}
+
 void read_n(struct reader *r, const struct field *f)
 {
   int64_t n = check_integer(r, f);

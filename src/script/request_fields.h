@@ -42,6 +42,7 @@ read_field read_json;
 read_field read_array;
 read_field read_stop;
 read_field read_max_tokens;
+read_field read_max_completion_tokens;
 read_field read_n;
 read_field read_prompt;
 read_field read_messages;

@@ -16,6 +16,7 @@ static const struct field fields[] = {
     {"headers", read_headers, false},
     {"model", read_model, false},
     {"max_tokens", read_max_tokens, true},
+    {"max_completion_tokens", read_max_completion_tokens, true},
     {"min_tokens", read_integer, true},
     {"n", read_n, true},
     {"temperature", read_number, true},

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "data/data_store.h"
+#include "data/tokenizer_store.h"
 #include "script/bind_json.h"
 #include "script/digest.h"
 #include "script/embed.h"
@@ -82,16 +83,21 @@ static bool is_function(lua_State *L, const char *table, const char *name)
   return is;
 }
 
-static int examine(lua_State *L)
+static void note_hooks(lua_State *L, struct scenario *s)
 {
-  const struct examination *x = vm_ud(L);
-  struct scenario *s = x->s;
-  check_table(L, x);
 #define X(ENUM, name, table)                                                   \
   if (is_function(L, table, name))                                             \
     s->hooks |= 1u << HOOK_##ENUM;
   HOOK_LIST(X)
 #undef X
+}
+
+static int examine(lua_State *L)
+{
+  const struct examination *x = vm_ud(L);
+  struct scenario *s = x->s;
+  check_table(L, x);
+  note_hooks(L, s);
   take_text(L, "name", &s->name);
   take_text(L, "version", &s->version);
   take_text(L, "description", &s->description);
@@ -103,6 +109,20 @@ static int examine(lua_State *L)
   if (lua_istable(L, -1))
     params_read(L, -1, &s->params, s->folder, s->path, x->e);
   backends_read(L, s, x->e);
+  return 0;
+}
+
+/* The load of these parameters, once they are set. */
+static int examine_load(lua_State *L)
+{
+  const struct examination *x = vm_ud(L);
+  if (!is_function(L, "", "load"))
+    return 0;
+  vm_settle_load(L, &x->s->params);
+  check_table(L, x);
+  note_hooks(L, x->s);
+  json_free(x->s->load);
+  x->s->load = take_plain(L, "load");
   return 0;
 }
 
@@ -162,24 +182,6 @@ static void take_files(struct scenario *s, struct vm *vm)
 
 /* ---- life ---- */
 
-/* The table that it returned may run code when it is looked at. */
-static void read_script(struct scenario *s, uint64_t load_ns, struct err *e)
-{
-  struct watchdog *w = watchdog_new(load_ns / WATCHDOG_PATIENCE);
-  struct vm *vm = vm_bare(s, NULL);
-  struct examination x = {s, e};
-  vm_watch(vm, w);
-  if (vm_load(vm, e) == 0) {
-    vm_enter(vm, HOOK_SETUP);
-    if (vm_protected(vm, examine, &x) != 0)
-      err_add(e, "%s", vm_error(vm));
-    vm_leave(vm);
-    take_files(s, vm);
-  }
-  vm_free(vm);
-  watchdog_free(w);
-}
-
 static void take_driver(struct scenario *s, const struct scenario_options *o,
                         struct err *e)
 {
@@ -206,6 +208,38 @@ static void set_params(struct scenario *s, const struct scenario_options *o,
     params_required(&s->params, s->path, e);
 }
 
+/* Protected, and watched: looking at what a script returned may run code. */
+static void look(struct vm *vm, lua_CFunction fn, struct examination *x,
+                 struct err *e)
+{
+  vm_enter(vm, HOOK_SETUP);
+  if (vm_protected(vm, fn, x) != 0 && e)
+    err_add(e, "%s", vm_error(vm));
+  vm_leave(vm);
+}
+
+static void read_script(struct scenario *s, const struct scenario_options *o,
+                        struct err *e)
+{
+  struct watchdog *w = watchdog_new(o->load_ns / WATCHDOG_PATIENCE);
+  struct vm *vm = vm_bare(s, NULL);
+  struct examination x = {s, e};
+  unsigned before = e->count;
+  vm_watch(vm, w);
+  if (vm_load(vm, e) == 0) {
+    look(vm, examine, &x, e);
+    take_files(s, vm);
+  }
+  take_driver(s, o, e);
+  if (s->files)
+    set_params(s, o, e);
+  /* With parameters missing it is shown without its load. */
+  if (e->count == before)
+    look(vm, examine_load, &x, o->lenient ? NULL : e);
+  vm_free(vm);
+  watchdog_free(w);
+}
+
 /* Packs were checked before they were unpacked. */
 static void check_sum(const struct scenario *s,
                       const struct scenario_options *o, struct err *e)
@@ -223,18 +257,15 @@ struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
   s->memory = o->memory;
   s->unsafe = o->unsafe;
   s->data = data_store_new();
+  s->tokenizers = tokenizer_store_new();
   s->wrk_url = o->wrk_url ? mem_strdup(o->wrk_url) : NULL;
   s->wrk_headers = o->wrk_headers ? mem_strdup(o->wrk_headers) : NULL;
   s->n_args = o->n_args;
   s->args = mem_zalloc(o->n_args, sizeof *s->args);
   for (size_t i = 0; i < o->n_args; i++)
     s->args[i] = mem_strdup(o->args[i]);
-  if (locate(o->name ? o->name : "chat", o->sha256, s, e) == 0) {
-    read_script(s, o->load_ns, e);
-    take_driver(s, o, e);
-    if (s->files)
-      set_params(s, o, e);
-  }
+  if (locate(o->name ? o->name : "chat", o->sha256, s, e) == 0)
+    read_script(s, o, e);
   check_sum(s, o, e);
   if (e->count != before) {
     scenario_free(s);
@@ -260,6 +291,7 @@ void scenario_free(struct scenario *s)
   mem_free(s->files);
   params_free(&s->params);
   data_store_free(s->data);
+  tokenizer_store_free(s->tokenizers);
   backends_free(&s->backends);
   for (size_t i = 0; i < s->n_backend_files; i++)
     mem_free(s->backend_files[i]);

@@ -72,6 +72,7 @@ struct scenario_file {
 };
 
 struct data_store;
+struct tokenizer_store;
 
 struct scenario {
   char *name, *version, *description; /* version, description: NULL if unset */
@@ -106,7 +107,8 @@ struct scenario {
   bool unsafe;
   /* The data files that its VMs opened; has a lock of its own. */
   struct data_store *data;
-  char *driver, *driver_options; /* NULL: none */
+  struct tokenizer_store *tokenizers; /* likewise */
+  char *driver, *driver_options;      /* NULL: none */
 };
 
 /* Look for o->name as a path (a file, a folder with init.lua, or a pack), then

@@ -45,6 +45,8 @@ static int call_request(lua_State *L)
   vm_push_ref(L, REF_CTX);
   lua_pushnumber(L, (lua_Number)c->item->id);
   lua_setfield(L, -2, "id");
+  lua_pushboolean(L, c->item->phase == PHASE_WARMUP);
+  lua_setfield(L, -2, "warmup");
   set_stage(L, vm, c->item->stage);
   lua_call(L, 1, 2);
   if (lua_isnil(L, 1) && !lua_isnil(L, 2))
@@ -246,14 +248,15 @@ enum vm_result vm_arrival(struct vm *vm, uint64_t i, double *gap)
 
 /* ---- setup, teardown ---- */
 
+/* Leaves two results. */
 static int call_run_hook(lua_State *L)
 {
   struct vm *vm = vm_of(L);
   vm->rng = vm->run_rng;
   vm_push_hook(vm, vm->hook);
   vm_push_ref(L, REF_RUN);
-  lua_call(L, 1, 1);
-  return 1;
+  lua_call(L, 1, 2);
+  return 2;
 }
 
 /* What ctx.data and run.data are from now on. */
@@ -270,11 +273,29 @@ static void keep_data(lua_State *L)
   vm_set_ref(L, REF_DATA);
 }
 
+struct setup_call {
+  struct buf *data;
+  struct buf refusal; /* lines: what setup said instead of its data */
+};
+
+static void keep_refusal(lua_State *L, struct setup_call *c)
+{
+  vm_guard(vm_of(L));
+  buf_adds(&c->refusal, lua_tostring(L, 2));
+  vm_unguard(vm_of(L));
+}
+
 static int call_setup(lua_State *L)
 {
+  struct setup_call *c = vm_ud(L);
   char why[256];
   call_run_hook(L);
-  if (plain_write(L, 1, vm_ud(L), "setup's result", why) < 0)
+  if (lua_isnil(L, 1) && lua_type(L, 2) == LUA_TSTRING) {
+    keep_refusal(L, c);
+    return 0;
+  }
+  lua_settop(L, 1);
+  if (plain_write(L, 1, c->data, "setup's result", why) < 0)
     return vm_hook_error(L,
                          "%s; plain data is nil, booleans, numbers, strings "
                          "and tables of them",
@@ -305,7 +326,15 @@ static int call_early(struct vm *vm, enum hook hook, lua_CFunction fn, void *ud,
 
 int vm_setup(struct vm *vm, struct buf *data, struct err *e)
 {
-  return call_early(vm, HOOK_SETUP, call_setup, data, e);
+  struct setup_call c = {.data = data};
+  int status = call_early(vm, HOOK_SETUP, call_setup, &c, e);
+  struct str lines = buf_str(&c.refusal);
+  while (lines.p && lines.len) {
+    struct str line = str_split(&lines, '\n');
+    status = err_add(e, "%.*s", STR_ARG(line));
+  }
+  buf_free(&c.refusal);
+  return status;
 }
 
 /* ---- init, exit ---- */

@@ -112,6 +112,9 @@ struct vm *vm_bare(const struct scenario *s, const struct vm_config *c);
 void vm_watch(struct vm *vm, struct watchdog *w);
 /* Run the script's source. 0 with its table in REF_SCENARIO, or -1. */
 int vm_load(struct vm *vm, struct err *e);
+/* Where the scenario's load is a function of the parameters, put what it
+ * returns in its place. [-0, +0, e] */
+void vm_settle_load(lua_State *L, const struct params *p);
 /* Protected, without accounting and watchdog; returns lua_pcall's code, and
  * the error's words in vm->error. */
 int vm_protected(struct vm *vm, lua_CFunction fn, void *ud);

@@ -158,6 +158,22 @@ int vm_load(struct vm *vm, struct err *e)
   return err_add(e, "%s", vm_error(vm));
 }
 
+void vm_settle_load(lua_State *L, const struct params *p)
+{
+  int top = lua_gettop(L);
+  vm_push_ref(L, REF_SCENARIO);
+  lua_getfield(L, -1, "load");
+  if (lua_isfunction(L, -1)) {
+    params_push(L, p);
+    lua_call(L, 1, 1);
+    if (!lua_istable(L, -1) && !lua_isnil(L, -1))
+      luaL_error(L, "load(params) returned a %s; it must be a table",
+                 luaL_typename(L, -1));
+    lua_setfield(L, -2, "load");
+  }
+  lua_settop(L, top);
+}
+
 /* ---- what the run gives it ---- */
 
 /* Where a function stands: the place of errors that it causes elsewhere. */
@@ -226,6 +242,7 @@ static int now_l(lua_State *L)
 /* What ctx and run have in common; [-0, +1, m]. */
 static void push_context(lua_State *L)
 {
+  const struct vm *vm = vm_of(L);
   lua_newtable(L);
   vm_push_ref(L, REF_PARAMS);
   lua_setfield(L, -2, "params");
@@ -235,6 +252,10 @@ static void push_context(lua_State *L)
   lua_setfield(L, -2, "data");
   lua_pushcfunction(L, now_l);
   lua_setfield(L, -2, "now");
+  lua_pushstring(L, vm->backend ? vm->backend->name : vm->endpoint);
+  lua_setfield(L, -2, "endpoint");
+  lua_pushstring(L, body_default_model(vm->body));
+  lua_setfield(L, -2, "model");
   record_set(L, true);
 }
 
@@ -243,6 +264,7 @@ static int install(lua_State *L)
   struct vm *vm = vm_of(L);
   const struct scenario *s = vm->scenario;
   const struct str *data = vm_ud(L);
+  vm_settle_load(L, &s->params);
   params_push(L, &s->params);
   vm_set_ref(L, REF_PARAMS);
   lua_createtable(L, (int)s->n_args, 0);

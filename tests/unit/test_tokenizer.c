@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/rng.h"
+#include "data/token_text.h"
 #include "data/tokenizer.h"
 #include "token_cases.h"
 
@@ -276,6 +277,63 @@ static void words_make_texts_of_exactly_so_many_tokens(void **state)
   check_words("unigram.json", 10);
 }
 
+/* Behind another text too, and where a template has trimmed it. */
+static void check_token_text(const char *file, size_t n)
+{
+  struct tokenizer *t = open_file(file);
+  struct tokenizer_scratch *s = tokenizer_scratch_new(t);
+  struct token_text x;
+  struct buf text = {0};
+  struct rng r;
+  rng_init(&r, 3, RNG_DATA, 0);
+  token_text_init(&x, t, s);
+  assert_true(x.n >= 10);
+  assert_int_equal(token_text_draw(&x, &r, n, &text), 0);
+  assert_true(token_text_is(t, s, buf_str(&text), 0, n));
+  assert_false(token_text_is(t, s, buf_str(&text), 0, n + 1));
+  assert_true(text.p[0] != ' ' && text.p[text.len - 1] != ' ');
+  assert_int_equal(token_text_exact(&x, t, s, &r, n, &text), 0);
+  assert_true(token_text_is(t, s, buf_str(&text), 0, 2 * n));
+  buf_free(&text);
+  token_text_deinit(&x);
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+}
+
+static void token_texts_are_exact(void **state)
+{
+  static const char *const files[] = {"bytes.json", "sentence.json",
+                                      "unigram.json", "wordpiece.json"};
+  (void)state;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    check_token_text(files[i], 1);
+    check_token_text(files[i], 257);
+  }
+}
+
+/* Words that are more tokens than they promise. */
+static void wrong_promises_are_mended(void **state)
+{
+  struct tokenizer *t = open_file("bytes.json");
+  struct tokenizer_scratch *s = tokenizer_scratch_new(t);
+  struct token_text x = {.n = 0};
+  struct buf text = {0};
+  struct rng r;
+  (void)state;
+  x.at = mem_zalloc(3, sizeof *x.at);
+  buf_adds(&x.words, " the qzxqz");
+  x.at[1] = 4;
+  x.at[2] = 10;
+  x.n = 2;
+  rng_init(&r, 5, RNG_DATA, 0);
+  assert_int_equal(token_text_exact(&x, t, s, &r, 64, &text), 0);
+  assert_true(token_text_is(t, s, buf_str(&text), 0, 64));
+  buf_free(&text);
+  token_text_deinit(&x);
+  tokenizer_scratch_free(s);
+  tokenizer_free(t);
+}
+
 /* Only what begins the text gets the mark, whichever way it was cut. */
 static void metaspace_first(void **state)
 {
@@ -491,6 +549,8 @@ int main(void)
       cmocka_unit_test(broken_utf8_is_replaced),
       cmocka_unit_test(repeated_words_stay_the_same),
       cmocka_unit_test(words_make_texts_of_exactly_so_many_tokens),
+      cmocka_unit_test(token_texts_are_exact),
+      cmocka_unit_test(wrong_promises_are_mended),
       cmocka_unit_test(metaspace_first),
       cmocka_unit_test(refusals_name_the_part),
       cmocka_unit_test(every_refusal_is_told_at_once),
