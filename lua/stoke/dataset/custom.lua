@@ -1,0 +1,36 @@
+-- Prompts of one's own: rows with `prompt`, and `output_tokens` when
+-- custom_output_len is -1.
+
+local sampling = require "stoke.dataset.sampling"
+
+local custom = { file = true }
+
+local function output_of(row)
+  local n = tonumber(row.output_tokens)
+  return n and n >= 1 and n % 1 == 0 and n or nil
+end
+
+function custom.open(run)
+  local params = run.params
+  local wanted = params.output_len or params.custom_output_len
+  local file = sampling.open(run, { require = "prompt" })
+  local function take(i)
+    if wanted < 0 and not output_of(file:at(i)) then
+      return nil, "without output_tokens, which custom_output_len -1 asks for"
+    end
+    return i
+  end
+  return { file = file, wanted = wanted, rows = sampling.collect(file.path, #file,
+    params.num_prompts, not params.no_oversample, run.rng, take) }
+end
+
+function custom.request(data, i, _, ruler)
+  local row = data.file:at(data.rows[i])
+  return {
+    prompt = row.prompt,
+    input = ruler and ruler.kind == "tokenizer" and ruler:count(row.prompt) or nil,
+    output = data.wanted >= 0 and data.wanted or output_of(row),
+  }
+end
+
+return custom

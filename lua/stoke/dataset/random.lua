@@ -1,0 +1,62 @@
+-- Random words: exactly as many tokens as wanted.
+
+local random = { measures = true, ignore_eos = true }
+
+-- "0.2" or {"input": 0.5, "output": 0} -> shares of input and output.
+function random.shares(params, problems)
+  local text = params.random_range_ratio
+  local input, output = tonumber(text), tonumber(text)
+  if not input then
+    local both = text:find("^%s*{") and stoke.json.decode(text)
+    if type(both) == "table" then input, output = both.input or 0, both.output or 0 end
+  end
+  local function fine(x) return type(x) == "number" and x >= 0 and x < 1 end
+  if fine(input) and fine(output) then return input, output end
+  problems:add("random_range_ratio %s: say a number from 0 to below 1, or {\"input\": 0.5, "
+    .. "\"output\": 0}: lengths are drawn from (1 - ratio) to (1 + ratio) of the wanted ones", text)
+  return 0, 0
+end
+
+function random.input_len(params) return params.input_len or params.random_input_len end
+function random.output_len(params) return params.output_len or params.random_output_len end
+
+function random.check(params, problems)
+  random.shares(params, problems)
+  if params.dataset_path then
+    problems:add("dataset_path: the data set '%s' has no file; leave it out, or say which data "
+      .. "set the file is (dataset_name)", params.dataset_name)
+  end
+end
+
+function random.open(run, ruler)
+  local params = run.params
+  local input, output = random.shares(params, {})
+  local n = math.max(1, random.input_len(params) - ruler.special)
+  local m = random.output_len(params)
+  return {
+    n = math.max(1, math.ceil(params.num_prompts / params.random_batch_size)),
+    input = { math.max(1, math.floor(n * (1 - input))), math.ceil(n * (1 + input)) },
+    output = { math.max(1, math.floor(m * (1 - output))),
+      math.max(1, math.ceil(m * (1 + output))) },
+    prefix = ruler:text(stoke.rng(1), params.random_prefix_len),
+  }
+end
+
+function random.draw(data, ctx, ruler)
+  local rng, params = ctx.rng, ctx.params
+  local n = rng:int(data.input[1], data.input[2])
+  return ruler:text(rng, n, data.prefix), params.random_prefix_len + n + ruler.special
+end
+
+function random.request(data, _, ctx, ruler)
+  local prompts, input = {}, 0
+  for i = 1, ctx.params.random_batch_size do
+    local n
+    prompts[i], n = random.draw(data, ctx, ruler)
+    input = input + n
+  end
+  return { prompt = #prompts > 1 and prompts or prompts[1], input = input,
+    output = ctx.rng:int(data.output[1], data.output[2]) }
+end
+
+return random

@@ -1,0 +1,138 @@
+-- stoke.dataset.ruler: how long texts are, and texts of a wanted length.
+-- open(run) -> ruler, on the main thread, in setup; ruler:plain() is what the
+-- other threads get as data, and bind(plain) makes a ruler of it again.
+-- ruler.kind says what measures, best first:
+--   "tokenizer"  the model's own, in this process: exact
+--   "server"     the server's /tokenize: texts are made of words that it said
+--                are one token each, others are counted by asking
+--   "words"      neither: English words, and four bytes a token
+-- ruler:text(rng, n[, prefix]) -> text of n tokens, behind the prefix
+-- ruler:count(text) -> tokens, with those that are put around a prompt
+-- ruler.special  how many these are
+
+local sampling = require "stoke.dataset.sampling"
+
+local ruler = {}
+ruler.__index = ruler
+
+local BYTES_A_TOKEN = 4
+-- Asking the server takes a round trip each: after so many the rest is reckoned.
+local QUESTIONS = 512
+-- Words of the built-in list that are asked about together.
+local CHUNK = 24
+
+-- ---- the server's /tokenize ----
+
+local function ask(run, text, special)
+  local r = run:http {
+    method = "POST", path = "/tokenize", timeout = "10s",
+    body = { model = run.model, prompt = text, add_special_tokens = special },
+  }
+  if not r.ok then return nil end
+  local answer = r:json()
+  if type(answer) ~= "table" then return nil end
+  if type(answer.count) == "number" then return answer.count end
+  return type(answer.tokens) == "table" and #answer.tokens or nil
+end
+
+-- Words that the server takes as one token each, behind a blank and bare.
+local function server_words(run)
+  local rng, seen, list = stoke.rng(0), {}, {}
+  for _ = 1, 40 do
+    local chunk = {}
+    for word in rng:words(4 * CHUNK):gmatch("%S+") do
+      if not seen[word] and #chunk < CHUNK then
+        seen[word], chunk[#chunk + 1] = true, word
+      end
+    end
+    if #chunk > 0 and ask(run, table.concat(chunk, " "), false) == #chunk then
+      for _, word in ipairs(chunk) do list[#list + 1] = word end
+    end
+  end
+  return list
+end
+
+local function open_server(run)
+  local special = ask(run, "", true) or ask(run, "the", true)
+  if not special then return nil end
+  special = special - (ask(run, "", true) and 0 or 1)
+  local words = server_words(run)
+  if #words < CHUNK then return nil end
+  return setmetatable({ kind = "server", words = words, special = special, run = run,
+    asked = 0, bytes = 0, tokens = 0 }, ruler)
+end
+
+-- ---- which one ----
+
+local function open_tokenizer(run)
+  local params = run.params
+  if params.tokenizer then
+    local opened, tokenizer = pcall(stoke.tokenizer.open, params.tokenizer)
+    return opened and tokenizer or sampling.refuse("%s", tokenizer)
+  end
+  if params.skip_tokenizer_init or not run.model:find("/", 1, true) then return nil end
+  local found, tokenizer = pcall(stoke.tokenizer.open, run.model)
+  return found and tokenizer or nil
+end
+
+local function from_tokenizer(tokenizer)
+  return setmetatable({ kind = "tokenizer", tokenizer = tokenizer,
+    special = tokenizer.special }, ruler)
+end
+
+function ruler.open(run)
+  local tokenizer = open_tokenizer(run)
+  if tokenizer then return from_tokenizer(tokenizer) end
+  local asked, server = pcall(open_server, run)
+  if asked and server then return server end
+  return setmetatable({ kind = "words", special = 0 }, ruler)
+end
+
+function ruler:plain()
+  return { kind = self.kind, tokenizer = self.tokenizer, words = self.words,
+    special = self.special }
+end
+
+function ruler.bind(plain)
+  return setmetatable({ kind = plain.kind, tokenizer = plain.tokenizer, words = plain.words,
+    special = plain.special }, ruler)
+end
+
+-- ---- lengths ----
+
+-- In setup every text may be counted; later the server cannot be asked.
+local function ask_and_learn(self, text)
+  local n = ask(self.run, text, true)
+  if not n then return nil end
+  self.asked, self.bytes, self.tokens = self.asked + 1, self.bytes + #text, self.tokens + n
+  return n
+end
+
+function ruler:count(text)
+  if self.kind == "tokenizer" then return self.tokenizer:count(text, true) end
+  local n = self.kind == "server" and self.run and self.asked < QUESTIONS
+    and ask_and_learn(self, text)
+  if n then return n end
+  local share = self.tokens and self.tokens > 0 and self.bytes / self.tokens or BYTES_A_TOKEN
+  return math.ceil(#text / share)
+end
+
+-- ---- texts ----
+
+local function drawn(words, rng, n)
+  local list = {}
+  for i = 1, n do list[i] = rng:pick(words) end
+  return table.concat(list, " ")
+end
+
+function ruler:text(rng, n, prefix)
+  local text
+  if self.kind == "tokenizer" then
+    text = self.tokenizer:random(rng, n, prefix)
+    if text then return text end
+  end
+  text = self.words and drawn(self.words, rng, n) or rng:words(n)
+  return prefix and prefix ~= "" and n > 0 and prefix .. " " .. text or (prefix or "") .. text
+end
+
+return ruler

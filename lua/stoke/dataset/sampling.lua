@@ -1,0 +1,70 @@
+-- stoke.dataset.sampling: which rows of a file become requests, by the rules
+-- of `vllm bench serve`.
+
+local sampling = {}
+
+-- A list of what is wrong, told all at once.
+local problems = {}
+problems.__index = problems
+
+function sampling.problems() return setmetatable({}, problems) end
+
+function problems:add(format, ...) self[#self + 1] = format:format(...) end
+
+-- An error that is the user's: { told = "…" }, without a place in our code.
+function sampling.refuse(format, ...) error({ told = format:format(...) }, 0) end
+
+function problems:raise()
+  if #self > 0 then sampling.refuse("%s", table.concat(self, "\n")) end
+end
+
+-- Open the file of a data set that needs one.
+function sampling.open(run, options)
+  local params = run.params
+  options = options or {}
+  options.shuffle = not params.disable_shuffle
+  local opened, file = pcall(stoke.data.open, params.dataset_path, options)
+  if not opened then sampling.refuse("%s", file) end
+  return file
+end
+
+-- Prompts and answers that are worth measuring. Returns nil, or why not.
+function sampling.unfit(prompt, answer, forced)
+  if prompt < 4 then return "a prompt of fewer than 4 tokens" end
+  if not forced and answer < 4 then return "an answer of fewer than 4 tokens" end
+  if prompt > 1024 then return "a prompt of more than 1024 tokens" end
+  if prompt + answer > 2048 then return "more than 2048 tokens with its answer" end
+end
+
+-- take(i) -> item, or nil and why not, for the rows 1 to `rows` in their
+-- order: until there are `wanted` (all of them when that is below 1). Fewer
+-- are drawn again, with replacement, when `again`.
+function sampling.collect(what, rows, wanted, again, rng, take)
+  local items, reasons = {}, {}
+  for i = 1, rows do
+    if wanted > 0 and #items == wanted then break end
+    local item, why = take(i)
+    if item then
+      items[#items + 1] = item
+    else
+      reasons[why] = (reasons[why] or 0) + 1
+    end
+  end
+  local found = #items
+  if found == 0 then
+    local list = {}
+    for why, n in pairs(reasons) do list[#list + 1] = ("%d %s"):format(n, why) end
+    table.sort(list)
+    sampling.refuse("%s: none of its %d row%s can be sent: %s", what, rows,
+      rows == 1 and "" or "s", table.concat(list, "; "))
+  end
+  if found < wanted then
+    print(("%s: %d of %d rows can be sent; %s"):format(what, found, rows,
+      again and ("some of them more than once, to make %d requests"):format(wanted)
+      or "so there will be as many requests"))
+  end
+  while again and #items < wanted do items[#items + 1] = items[rng:int(1, found)] end
+  return items
+end
+
+return sampling
