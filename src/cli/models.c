@@ -10,9 +10,8 @@
 /* A list that takes longer is no help any more. */
 #define PATIENCE_NS (20 * NS_PER_SEC)
 
-/* The list is a neighbour of the endpoints: of /v1/chat/completions, or of
- * another root's /chat/completions. */
-static void models_url(const struct config *c, struct buf *out)
+/* Of /v1/chat/completions, or of another root's /chat/completions. */
+void models_url(const struct config *c, struct buf *out)
 {
   struct str path = str_of(c->endpoint);
   static const struct str tails[] = {
@@ -29,8 +28,7 @@ static void models_url(const struct config *c, struct buf *out)
   buf_addf(out, "/v1/models%s", c->query);
 }
 
-/* {"data": [{"id": …}, …]}, or the bare array. */
-static int read_ids(struct str body, struct option_list *out)
+int models_read(struct str body, struct option_list *out)
 {
   json_value *v = json_parse(body, NULL);
   const json_value *data = json_is_array(v) ? v : json_get(v, "data");
@@ -73,7 +71,7 @@ int models_list(const struct config *c, struct option_list *out,
   r.http.headers = config_headers(c, NULL, &e);
   fetch_run(&f, &r);
   if (f.outcome == OUTCOME_OK)
-    rc = read_ids(f.result->body, out);
+    rc = models_read(f.result->body, out);
   if (rc < 0)
     keep(&f, r.http.url, what);
   fetch_free(&f);

@@ -19,5 +19,9 @@ struct models_answer {
  * (if given) is the exchange, for a diagnosis. */
 int models_list(const struct config *c, struct option_list *out,
                 struct models_answer *what);
+/* Append its URL: the list is a neighbour of the endpoints. */
+void models_url(const struct config *c, struct buf *out);
+/* {"data": [{"id": …}, …]}, or the bare array: the ids. 0, or -1: no list. */
+int models_read(struct str body, struct option_list *out);
 
 #endif

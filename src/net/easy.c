@@ -128,13 +128,14 @@ static int on_connected(void *xfer, char *ip, char *local_ip, int port,
 {
   struct xfer *x = xfer;
   long connects = 0;
-  (void)ip, (void)local_ip, (void)port;
+  (void)local_ip, (void)port;
   curl_easy_getinfo(x->easy, CURLINFO_NUM_CONNECTS, &connects);
   x->wired = true;
   x->os_errno = 0;
   x->info.reused = connects == 0;
   x->info.connected_ns = connects ? clock_ns() : x->info.sent_ns;
   if (connects) {
+    xfer_copy(x->info.peer, sizeof x->info.peer, str_of(ip));
     keep_connected(x, local_port);
     count_connection(x);
   } else
@@ -190,7 +191,7 @@ static void take_header(struct xfer *x, struct str name, struct str value)
 static void start_head(struct xfer *x, struct str line)
 {
   struct str rest = line;
-  str_split(&rest, ' ');
+  x->info.http_1_0 = str_eq(str_split(&rest, ' '), STR("HTTP/1.0"));
   x->info.status = rest.p ? atoi(rest.p) : 0;
   x->info.content_type[0] = x->info.location[0] = x->encoding[0] = '\0';
   x->info.retry_after_s = -1;

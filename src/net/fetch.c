@@ -1,9 +1,11 @@
 #include "net/fetch.h"
 
 #include <ev.h>
+#include <netdb.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "net/names.h"
 
 /* An exchange under way. */
 struct state {
@@ -11,6 +13,7 @@ struct state {
   struct fetch *f;
   struct xfer *xfer;
   uint64_t first_ns; /* of the payload */
+  uint64_t at_ns;    /* when the bytes came that are being read */
   bool done;
 };
 
@@ -22,6 +25,8 @@ static int on_payload(const struct wire_payload *p, void *ud)
     s->first_ns = clock_ns();
     xfer_first_token(s->xfer);
   }
+  if (s->request->payload)
+    s->request->payload(s->at_ns, s->request->ud);
   return 0;
 }
 
@@ -36,8 +41,11 @@ static int on_data(struct xfer *x, const char *p, size_t len, uint64_t at_ns,
                    void *ud)
 {
   struct state *s = ud;
-  int rc = wire_feed(s->f->wire, p, len);
+  int rc;
   (void)x;
+  s->at_ns = at_ns;
+  s->f->pieces++;
+  rc = wire_feed(s->f->wire, p, len);
   if (rc)
     return rc;
   s->f->hung_up = s->request->enough_ns && s->first_ns &&
@@ -99,8 +107,64 @@ void fetch_run(struct fetch *f, const struct fetch_request *r)
   while (!s.done)
     ev_run(loop, EVRUN_ONCE);
   ev_timer_stop(loop, &slow);
+  f->counts = net_counts(net);
   net_free(net);
   ev_loop_destroy(loop);
+}
+
+/* ---- a name alone ---- */
+
+struct lookup {
+  struct ev_loop *loop;
+  bool done;
+};
+
+static void on_named(struct name *name, void *ud)
+{
+  struct lookup *l = ud;
+  l->done = name->state != NAME_PENDING;
+}
+
+static void on_late(EV_P_ ev_timer *t, int revents)
+{
+  struct lookup *l = t->data;
+  (void)loop, (void)revents;
+  l->done = true;
+}
+
+static void list_addresses(const struct name *name, struct buf *out)
+{
+  for (size_t i = 0; i < name->n_addresses; i++) {
+    char text[64];
+    const struct sockaddr *a = (const struct sockaddr *)&name->addresses[i];
+    if (getnameinfo(a, sizeof name->addresses[i], text, sizeof text, NULL, 0,
+                    NI_NUMERICHOST) == 0)
+      buf_addf(out, "%s\n", text);
+  }
+}
+
+int fetch_name(struct str host, uint64_t limit_ns, struct buf *addresses,
+               char error[128])
+{
+  struct lookup l = {.loop = ev_loop_new(EVFLAG_AUTO)};
+  struct names *names = names_new(l.loop, on_named, &l);
+  struct name *name = names_get(names, host, 0);
+  ev_timer late;
+  int rc;
+  ev_timer_init(&late, on_late, (double)limit_ns / 1e9, 0);
+  late.data = &l;
+  ev_timer_start(l.loop, &late);
+  name_ask(name);
+  while (!l.done)
+    ev_run(l.loop, EVRUN_ONCE);
+  rc = name->state == NAME_READY ? 0 : -1;
+  snprintf(error, 128, "%s",
+           name->state == NAME_PENDING ? "no answer in time" : name->error);
+  list_addresses(name, addresses);
+  ev_timer_stop(l.loop, &late);
+  names_free(names);
+  ev_loop_destroy(l.loop);
+  return rc;
 }
 
 void fetch_free(struct fetch *f)

@@ -17,6 +17,8 @@ struct fetch_request {
   /* After this time without an end `slow` is called, once. */
   uint64_t patience_ns;
   void (*slow)(void *ud);
+  /* Every payload of a stream, with the instant of its bytes. */
+  void (*payload)(uint64_t at_ns, void *ud);
   void *ud;
 };
 
@@ -26,14 +28,19 @@ struct fetch {
   const struct wire_result *result;
   enum outcome outcome; /* of both together; OK also when hung up on purpose */
   const char *message;  /* the server's words or the transport's, or "" */
-  struct buf header_lines; /* of the answer, when http.keep_headers asked */
-  bool hung_up;            /* enough_ns was over before the end */
-  struct wire *wire;       /* holds the result */
+  struct buf header_lines;  /* of the answer, when http.keep_headers asked */
+  struct net_counts counts; /* of its connection: how long each part took */
+  unsigned pieces;          /* how often bytes of the body came */
+  bool hung_up;             /* enough_ns was over before the end */
+  struct wire *wire;        /* holds the result */
 };
 
 /* Fills *f, always; free it with fetch_free. */
 void fetch_run(struct fetch *f, const struct fetch_request *r);
 void fetch_free(struct fetch *f);
+/* A host's addresses, a line each. 0, or -1 and why. */
+int fetch_name(struct str host, uint64_t limit_ns, struct buf *addresses,
+               char error[128]);
 /* "libev 4.33" for --version. */
 const char *fetch_loop_version(char out[32]);
 

@@ -4,7 +4,7 @@
  * request), pins each easy handle to its multi, and opens connections ahead.
  * It stamps instants and moves bytes; what the bytes mean is not its
  * business, and it knows no Lua. libcurl is visible in net.c, multi.c,
- * easy.c, targets.c, headers.c and verdict.c alone.
+ * easy.c, targets.c, headers.c, verdict.c and certificate.c alone.
  * Kept connections and idle exchanges leave watchers on the loop: end it with
  * ev_break, it does not run out of things to wait for. */
 #ifndef STOKE_NET_XFER_H
@@ -130,6 +130,8 @@ struct xfer_info {
   char content_type[96]; /* lower case, as sent */
   double retry_after_s;  /* from Retry-After; < 0: none */
   char location[256];    /* of a 3xx */
+  char peer[46];         /* the address it went to, "" when `reused` */
+  bool http_1_0;         /* the answer's version; else it is 1.1 */
 };
 
 /* Never fails: what goes wrong is reported by `done`, from the loop. `ops`

@@ -19,7 +19,9 @@
 #include "base/mem.h"
 #include "script/embed.h"
 
-/* host.run(args) -> status, interrupted    this program, with these arguments
+/* host.ask(question) -> answer              JSON text in, a table out; where
+ *                                            the command has a tool_ask_cb
+ * host.run(args) -> status, interrupted    this program, with these arguments
  * host.sleep(seconds) -> interrupted
  * host.now() -> seconds, monotonic
  * host.decode(text) -> value | nil, message   null becomes nil
@@ -221,6 +223,28 @@ static const luaL_Reg host_functions[] = {
     {"mkdir", mkdir_l},   {"log", log_l},     {NULL, NULL},
 };
 
+/* ---- questions ---- */
+
+struct asking {
+  tool_ask_cb *ask;
+  void *ud;
+};
+
+static int ask_l(lua_State *L)
+{
+  const struct asking *a = lua_touserdata(L, lua_upvalueindex(1));
+  struct buf answer = {0};
+  struct str question;
+  json_value *v;
+  question.p = luaL_checklstring(L, 1, &question.len);
+  a->ask(question, &answer, a->ud);
+  v = json_parse(buf_str(&answer), NULL);
+  buf_free(&answer);
+  push_value(L, v);
+  json_free(v);
+  return 1;
+}
+
 /* ---- modules ---- */
 
 /* package.loaders[2], which `require` asks: the embedded files alone. */
@@ -260,7 +284,7 @@ static int traceback_l(lua_State *L)
   return 1;
 }
 
-/* main(name, request) -> status  [-2, +1, e] */
+/* main(name, request, asking) -> status  [-3, +1, e] */
 static int main_l(lua_State *L)
 {
   lua_getglobal(L, "require");
@@ -268,6 +292,11 @@ static int main_l(lua_State *L)
   lua_call(L, 1, 1);
   lua_newtable(L);
   luaL_register(L, NULL, host_functions);
+  if (lua_touserdata(L, 3)) {
+    lua_pushvalue(L, 3);
+    lua_pushcclosure(L, ask_l, 1);
+    lua_setfield(L, -2, "ask");
+  }
   lua_pushcfunction(L, decode_l);
   lua_pushvalue(L, 2);
   lua_call(L, 1, 1);
@@ -275,7 +304,8 @@ static int main_l(lua_State *L)
   return 1;
 }
 
-int tool_run(const char *name, struct str request)
+static int run_main(const char *name, struct str request,
+                    const struct asking *asking)
 {
   lua_State *L = luaL_newstate();
   int status = 1;
@@ -287,10 +317,23 @@ int tool_run(const char *name, struct str request)
   lua_pushcfunction(L, main_l);
   lua_pushstring(L, name);
   lua_pushlstring(L, request.p, request.len);
-  if (lua_pcall(L, 2, 1, 1) == 0)
+  lua_pushlightuserdata(L, (void *)asking);
+  if (lua_pcall(L, 3, 1, 1) == 0)
     status = (int)lua_tointeger(L, -1);
   else
     log_line("%s", lua_tostring(L, -1));
   lua_close(L);
   return status;
+}
+
+int tool_run(const char *name, struct str request)
+{
+  return run_main(name, request, NULL);
+}
+
+int tool_run_asking(const char *name, struct str request, tool_ask_cb *ask,
+                    void *ud)
+{
+  const struct asking asking = {ask, ud};
+  return run_main(name, request, &asking);
 }

@@ -169,6 +169,58 @@ static void slowness_is_told_once(void **state)
   stop(&s);
 }
 
+struct instants {
+  uint64_t at[4];
+  int n;
+};
+
+static void keep(uint64_t at_ns, void *ud)
+{
+  struct instants *i = ud;
+  if (i->n < 4)
+    i->at[i->n++] = at_ns;
+}
+
+static void payloads_are_told_with_their_instants(void **state)
+{
+  static const char *const pieces[] = {HEAD,  TOKEN TOKEN,        "",
+                                       TOKEN, "data: [DONE]\n\n", NULL};
+  struct server s;
+  struct fetch f;
+  struct instants i = {0};
+  (void)state;
+  start(&s, pieces);
+  fetch(&f, s.port, (struct fetch_request){.payload = keep, .ud = &i});
+  assert_int_equal(i.n, 3);
+  assert_int_equal(i.at[0], i.at[1]);
+  assert_true(i.at[2] - i.at[1] >= 90 * NS_PER_MS);
+  assert_true(f.pieces >= 2);
+  assert_int_equal(f.counts.opened, 1);
+  assert_string_equal(f.info.peer, "127.0.0.1");
+  assert_false(f.info.http_1_0);
+  fetch_free(&f);
+  stop(&s);
+}
+
+static void a_name_alone(void **state)
+{
+  struct buf addresses = {0};
+  char error[128];
+  (void)state;
+  assert_int_equal(
+      fetch_name(STR("localhost"), 10 * NS_PER_SEC, &addresses, error), 0);
+  assert_string_equal(error, "");
+  assert_true(str_find(buf_str(&addresses), STR("127.0.0.1\n")) >= 0 ||
+              str_find(buf_str(&addresses), STR("::1\n")) >= 0);
+  buf_reset(&addresses);
+  assert_int_equal(fetch_name(STR("no-such-host.invalid"), 10 * NS_PER_SEC,
+                              &addresses, error),
+                   -1);
+  assert_non_null(strstr(error, "no-such-host.invalid"));
+  assert_int_equal(addresses.len, 0);
+  buf_free(&addresses);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -177,6 +229,8 @@ int main(void)
       cmocka_unit_test(server_words_win),
       cmocka_unit_test(nobody_there),
       cmocka_unit_test(slowness_is_told_once),
+      cmocka_unit_test(payloads_are_told_with_their_instants),
+      cmocka_unit_test(a_name_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

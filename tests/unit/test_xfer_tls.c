@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "net/certificate.h"
 #include "netclient.h"
 #include "rawserver.h"
 
@@ -386,6 +387,31 @@ static void a_handshake_ahead_of_the_request(void **state)
   tls_stop(&t);
 }
 
+/* Whoever it is for, and though nobody trusts it: it only looks. */
+static void a_look_at_a_certificate(void **state)
+{
+  struct tls t;
+  struct certificate c;
+  struct net_config net = {.proxy = ""};
+  char url[64];
+  (void)state;
+  tls_start(&t);
+  snprintf(url, sizeof url, "http://127.0.0.1:%u/v1", t.port);
+  assert_int_equal(certificate_look(&c, &net, url, 10 * NS_PER_SEC), 0);
+  assert_string_equal(c.error, "");
+  assert_int_equal(c.chain, 1);
+  assert_non_null(strstr(buf_cstr(&c.lines), "Subject: CN = localhost\n"));
+  assert_non_null(strstr(buf_cstr(&c.lines), "Expire date: "));
+  assert_non_null(strstr(buf_cstr(&c.lines), "DNS:localhost"));
+  assert_null(strstr(buf_cstr(&c.lines), "BEGIN CERTIFICATE"));
+  certificate_free(&c);
+  tls_stop(&t);
+  assert_int_equal(certificate_look(&c, &net, url, 10 * NS_PER_SEC), -1);
+  assert_non_null(strstr(c.error, "connect"));
+  assert_int_equal(c.lines.len, 0);
+  certificate_free(&c);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -397,6 +423,7 @@ int main(void)
       cmocka_unit_test(cut_without_a_goodbye),
       cmocka_unit_test(https_to_a_plain_server),
       cmocka_unit_test(a_handshake_ahead_of_the_request),
+      cmocka_unit_test(a_look_at_a_certificate),
   };
   return cmocka_run_group_tests(tests, make_certificate, drop_certificate);
 }
