@@ -31,8 +31,9 @@ end
 
 local function held_back(arrivals, alone, status)
   local n, first = #arrivals, arrivals[1]
-  local text = ("all %d events came within %s, after %s of silence"):format(n,
-    ms(arrivals[n] - first), ms(first))
+  local span = arrivals[n] - first
+  local text = ("all %d events came %s, after %s of silence"):format(n,
+    span < TOGETHER_S and "at once" or "within " .. ms(span), ms(first))
   if status == "wrong" then
     return "wrong", ("held back to the end: %s; one token alone takes %s (sure)"):format(text,
       ms(alone))
