@@ -153,15 +153,21 @@ char *mask_command(const struct options_spec *spec, int argc,
   for (int i = 0; i < argc; i++) {
     struct buf word = {0};
     const char *value = NULL;
-    const struct option *row =
-        pending ? NULL : options_match(spec, argv[i], &value);
+    const struct option *row;
+    /* A list may have several values; the next option ends it. */
+    if (pending && pending->many && argv[i][0] == '-')
+      pending = NULL;
+    row = pending ? NULL : options_match(spec, argv[i], &value);
     if (!pending && row && value)
       buf_add(&word, argv[i], (size_t)(value - argv[i]));
     if (pending || value || !row)
       mask_value(&word, pending ? pending : row, value ? value : argv[i]);
     else
       buf_adds(&word, argv[i]);
-    pending = row && !value && row->kind != OPTION_BOOLEAN ? row : NULL;
+    if (!pending || !pending->many)
+      pending = row && (row->many || (!value && row->kind != OPTION_BOOLEAN))
+                    ? row
+                    : NULL;
     mask_known(&word, secrets);
     buf_addc(&out, ' ');
     quote(&out, buf_str(&word));

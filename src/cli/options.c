@@ -45,10 +45,10 @@ static bool name_starts(struct str name, struct str typed)
   return true;
 }
 
-/* Looks for `typed` among the long names of one row. */
-static bool row_matches(const struct option *row, struct str typed, bool whole)
+/* Is `typed` one of these long names, or the beginning of one? */
+static bool names_match(const char *list, struct str typed, bool whole)
 {
-  struct str names = str_of(row->names);
+  struct str names = str_of(list);
   while (names.p) {
     struct str name = str_split(&names, ' ');
     if (name.len > 1 && name_starts(name, typed) &&
@@ -56,6 +56,12 @@ static bool row_matches(const struct option *row, struct str typed, bool whole)
       return true;
   }
   return false;
+}
+
+static bool row_matches(const struct option *row, struct str typed, bool whole)
+{
+  return names_match(row->names, typed, whole) ||
+         (whole && names_match(row->also, typed, true));
 }
 
 static bool strip_no(struct str *typed)
@@ -161,8 +167,8 @@ static void list_ambiguous(const struct options_spec *spec, struct str typed,
         buf_addf(&text, "%s--%.*s", text.len ? ", " : "", STR_ARG(name));
     }
   }
-  err_add(e, "--%.*s: could be %s; write more of it", STR_ARG(typed),
-          buf_cstr(&text));
+  err_add(e, "ambiguous option: --%.*s could match %s; write more of it",
+          STR_ARG(typed), buf_cstr(&text));
   buf_free(&text);
 }
 
@@ -292,6 +298,7 @@ static void parse_long(struct options *o, const char *arg, struct cursor *c,
   struct str typed = {arg, value ? (size_t)(value - arg) : strlen(arg)};
   struct str path = typed, name = str_split(&path, '.');
   struct match m = find_long(o->spec, name);
+  bool attached = value != NULL;
   value = value ? value + 1 : NULL;
   if (m.row && path.p && m.row->kind != OPTION_JSON)
     m = (struct match){0};
@@ -312,6 +319,11 @@ static void parse_long(struct options *o, const char *arg, struct cursor *c,
         !(value = take_value(c, m.row, typed, "--", e)))
       return;
     set_flag(o, m.row, typed, "--", path, value, e);
+    while (m.row->many && !attached && c->left > 0 &&
+           !looks_like_option(c->at[0])) {
+      set_flag(o, m.row, typed, "--", path, *c->at++, e);
+      c->left--;
+    }
   }
 }
 

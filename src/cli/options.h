@@ -5,7 +5,8 @@
  *   --opt value, --opt=value, opt=value, -oVALUE, -o VALUE, -qk (flags
  *   together),
  *   underscores for dashes in names, any unique beginning of a name,
- *   --no-opt for booleans, negative numbers as values, `--` (what follows is
+ *   --no-opt for booleans, several values behind one list flag where the row
+ *   says so, negative numbers as values, `--` (what follows is
  *   handed over unchanged), --body.a.b 1 for JSON rows, --help, --help=WORD.
  * A repeated option: the last one wins; lists collect. A stronger source
  * (flag > environment > file > script > default) replaces a weaker one, in
@@ -67,6 +68,8 @@ struct option {
   bool on;            /* a boolean that is on by default: shown as --no-x */
   bool secret;        /* its value is never shown */
   bool hidden;        /* not in --help, except --help=all and a search */
+  bool many;          /* a list whose flag takes all values that follow it */
+  const char *also;   /* spellings that are accepted whole and never shown */
   const char *notice; /* said once on stderr when it is used as a flag */
 };
 

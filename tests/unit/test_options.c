@@ -229,7 +229,9 @@ static const struct mistake mistakes[] = {
     {{"--zzzz", "5"}, "--zzzz: no such option\n"},
     {{"-z"}, "-z: no such option\n"},
     {{"-qz5"}, "-z: no such option\n"},
-    {{"--a", "5"}, "--a: could be --api-key, --arrival; write more of it\n"},
+    {{"--a", "5"},
+     "ambiguous option: --a could match --api-key, --arrival; write more of "
+     "it\n"},
     {{"--url"}, "--url: needs a value (URL)\n"},
     {{"-u"}, "-u: needs a value (URL)\n"},
     {{"--url", "--force"},
