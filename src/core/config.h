@@ -63,6 +63,7 @@ struct load {
 
   uint64_t warmup_requests; /* either of the two, or neither; with the first */
   uint64_t warmup_ns;       /* stage's rule */
+  bool warmup_at_once;      /* or all at once, under its cap alone */
   uint64_t drain_ns;        /* default 30 s */
 };
 
@@ -90,6 +91,10 @@ struct config {
   bool insecure;
   char *cacert;
   bool stream;
+  bool keep_text;     /* records carry the answers' text */
+  unsigned fail_fast; /* end the run when so many results came, all of them
+                       * the same failure that no later one will escape;
+                       * 0: never */
   bool plain;         /* no headers of ours: any HTTP server */
   int64_t max_tokens; /* -1: the scenario's */
   char *extra_body;   /* a JSON object's text, or NULL */

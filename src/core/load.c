@@ -39,7 +39,7 @@ struct stage load_warmup(const struct load *l)
   s.duration_ns = l->warmup_ns;
   s.num_requests = l->warmup_requests;
   /* A warm-up doesn't ramp: it runs where the first stage begins. */
-  s.rate.to = s.rate.from;
+  s.rate.to = s.rate.from = l->warmup_at_once ? INFINITY : s.rate.from;
   s.concurrency.to = s.concurrency.from;
   s.offsets = NULL;
   s.n_offsets = 0;

@@ -13,7 +13,7 @@ const char *stop_reason_name(enum stop_reason r)
 {
   static const char *const names[] = {"requests",    "duration", "exhausted",
                                       "interrupted", "script",   "threshold",
-                                      "control"};
+                                      "control",     "hopeless"};
   return names[r];
 }
 
@@ -95,6 +95,14 @@ static void keep_progress(struct run *r, unsigned i,
   r->live[i] = report->live;
 }
 
+static bool any_done(const struct run *r)
+{
+  for (unsigned i = 0; i < r->n; i++)
+    if (r->progress[i].done)
+      return true;
+  return false;
+}
+
 static void on_report(struct worker *w, const struct worker_report *report,
                       void *ud)
 {
@@ -118,6 +126,10 @@ static void on_report(struct worker *w, const struct worker_report *report,
   case WORKER_STOP:
     run_stop_sending(r, STOP_SCRIPT, text ? text : "",
                      r->config->load.drain_ns);
+    break;
+  case WORKER_HOPELESS:
+    if (r->state == MEASURE && !any_done(r))
+      run_stop_sending(r, STOP_HOPELESS, text, 0);
     break;
   case WORKER_SENT:
     r->out_of_time = r->duration_ns && clock_ns() >= r->t0_ns + r->duration_ns;

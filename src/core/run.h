@@ -31,6 +31,7 @@ enum stop_reason {
   STOP_SCRIPT,      /* the script asked for it, or failed too often */
   STOP_THRESHOLD,   /* one that may end the run was broken */
   STOP_CONTROL,     /* control(run) had nothing left to do */
+  STOP_HOPELESS,    /* the first results were all the same failure */
 };
 const char *stop_reason_name(enum stop_reason r);
 

@@ -23,11 +23,12 @@ struct worker;
 
 /* What a worker tells. */
 enum worker_event {
-  WORKER_READY,      /* VM loaded; text: why connections failed, or NULL */
-  WORKER_FAILED,     /* could not start; text: why */
-  WORKER_EXHAUSTED,  /* the script has nothing left to send */
-  WORKER_STOP,       /* the script asks the run to stop; text: why */
-  WORKER_SENT,       /* nothing more will be started in this phase */
+  WORKER_READY,     /* VM loaded; text: why connections failed, or NULL */
+  WORKER_FAILED,    /* could not start; text: why */
+  WORKER_EXHAUSTED, /* the script has nothing left to send */
+  WORKER_STOP,      /* the script asks the run to stop; text: why */
+  WORKER_HOPELESS, /* its first results are all the same failure; text: which */
+  WORKER_SENT,     /* nothing more will be started in this phase */
   WORKER_PHASE_OVER, /* and nothing is in flight any more */
   WORKER_PROGRESS,   /* the answer to worker_poll */
   WORKER_WINDOW,     /* a window is over: what was asked by worker_window */

@@ -49,6 +49,9 @@ struct worker {
   uint64_t window_t0_ns, window_bound, window_in_flight, window_sent;
 
   struct progress progress;
+  enum outcome same_outcome; /* of all results so far … */
+  int same_status;
+  uint32_t same;               /* … that many, while they are all the same */
   struct live_figures live;    /* of thresholds that may end the run */
   struct exchange_live before; /* totals when the measured phase began */
   uint64_t cpu_start_ns, wall_start_ns;

@@ -249,6 +249,34 @@ static void on_probe(struct timer *t, void *ud)
 
 /* ---- what sessions tell ---- */
 
+/* Failures that have nothing to do with what this one request was. */
+static bool is_hopeless(const struct record *r)
+{
+  return r->outcome == OUTCOME_CONNECT || r->outcome == OUTCOME_AUTH ||
+         r->outcome == OUTCOME_NOT_FOUND ||
+         (r->outcome == OUTCOME_UNPROCESSABLE && r->status == 422);
+}
+
+/* Looks only at the first results; one that differs ends the looking. */
+static void judge_first(struct worker *w, const struct record *r)
+{
+  uint64_t ended = w->progress.done + w->progress.failed;
+  uint32_t bound = w->setup.config->fail_fast;
+  struct buf text = {0};
+  if (ended > bound || !is_hopeless(r) || w->same + 1 != ended ||
+      (w->same &&
+       (r->outcome != w->same_outcome || r->status != w->same_status)))
+    return;
+  w->same_outcome = r->outcome;
+  w->same_status = r->status;
+  if (++w->same < bound)
+    return;
+  buf_addf(&text, "the first %u results were all the same: %s", bound,
+           outcome_text(r->outcome));
+  worker_tell(w, WORKER_HOPELESS, buf_cstr(&text));
+  buf_free(&text);
+}
+
 static void on_record(const struct record *r, void *ud)
 {
   struct worker *w = ud;
@@ -259,6 +287,8 @@ static void on_record(const struct record *r, void *ud)
     metrics_add(w->figures.metrics, r);
   if (r->phase == PHASE_MEASURE && !r->http) {
     progress_ended(&w->progress, r);
+    if (w->setup.config->fail_fast)
+      judge_first(w, r);
     live_figures_add(&w->live, r);
     if (w->figures.stages)
       metrics_add(w->figures.stages[r->stage], r);
@@ -352,6 +382,7 @@ void worker_begin_phase(struct worker *w, enum phase phase, uint64_t t0_ns)
     metrics_window(w->figures.metrics, t0_ns, duration ? t0_ns + duration : 0);
     vm_start(w->vm, t0_ns);
     w->progress = (struct progress){0};
+    w->same = 0;
     w->before = *exchange_live(w->exchanges);
     w->cpu_start_ns = clock_thread_cpu_ns();
     w->wall_start_ns = clock_ns();
