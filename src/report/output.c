@@ -267,19 +267,36 @@ static void add_part(struct buf *b, const char *s)
                  : *s);
 }
 
+/* "concurrency8-model-20261130-144851.json" */
+static char *end_name(struct buf *b, unsigned long long cap, const char *model,
+                      unsigned long long wall_ns)
+{
+  char stamp[16];
+  if (cap)
+    buf_addf(b, "concurrency%llu-", cap);
+  add_part(b, model);
+  clock_compact(wall_ns, stamp);
+  buf_addf(b, "-%s.json", stamp);
+  return buf_take(b);
+}
+
 char *output_name(const char *prefix, double rate, unsigned long long cap,
                   const char *model, unsigned long long wall_ns)
 {
   struct buf b = {0};
-  char stamp[16];
   add_part(&b, prefix);
   buf_addc(&b, '-');
   add_rate(&b, rate);
   buf_adds(&b, "qps-");
-  if (cap)
-    buf_addf(&b, "concurrency%llu-", cap);
-  add_part(&b, model);
-  clock_compact(wall_ns, stamp);
-  buf_addf(&b, "-%s.json", stamp);
-  return buf_take(&b);
+  return end_name(&b, cap, model, wall_ns);
+}
+
+char *output_name_ramp(const char *label, const char *shape, double from,
+                       double to, unsigned long long cap, const char *model,
+                       unsigned long long wall_ns)
+{
+  struct buf b = {0};
+  add_part(&b, label);
+  buf_addf(&b, "-ramp-up-%s-%gqps-%gqps-", shape, from, to);
+  return end_name(&b, cap, model, wall_ns);
 }

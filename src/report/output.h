@@ -34,4 +34,10 @@ int output_append(const char *path, struct str line, struct err *e);
 char *output_name(const char *prefix, double rate, unsigned long long cap,
                   const char *model, unsigned long long wall_ns);
 
+/* The same of a ramp:
+ *   {label}-ramp-up-{shape}-{from}qps-{to}qps[-concurrency{N}]-… */
+char *output_name_ramp(const char *label, const char *shape, double from,
+                       double to, unsigned long long cap, const char *model,
+                       unsigned long long wall_ns);
+
 #endif

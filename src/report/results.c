@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "report/blocks.h"
+#include "report/details.h"
 #include "report/field.h"
 #include "report/results_stoke.h"
 
@@ -42,6 +43,19 @@ static bool reserved(const char *key)
                                       "request_rate",
                                       "burstiness",
                                       "max_concurrency",
+                                      "ramp_up_strategy",
+                                      "ramp_up_start_rps",
+                                      "ramp_up_end_rps",
+                                      "input_lens",
+                                      "output_lens",
+                                      "ttfts",
+                                      "itls",
+                                      "start_times",
+                                      "generated_texts",
+                                      "errors",
+                                      "total_input_sequences",
+                                      "input_sequence_throughput",
+                                      "rps_change_events",
                                       "duration",
                                       "completed",
                                       "failed",
@@ -102,7 +116,8 @@ static void write_setup(struct json_writer *w, const struct summary *s,
   if (!overridden(w, r, "date"))
     field_text(w, "date", date);
   if (!overridden(w, r, "endpoint_type"))
-    field_text(w, "endpoint_type", r->backend);
+    field_text(w, "endpoint_type",
+               r->endpoint_type ? r->endpoint_type : r->backend);
   if (!overridden(w, r, "backend"))
     field_text(w, "backend", r->backend);
   if (!overridden(w, r, "label"))
@@ -129,6 +144,11 @@ static void write_traffic(struct json_writer *w, const struct run_info *r)
     json_integer(w, (int64_t)r->max_concurrency);
   else
     json_null(w);
+  if (!r->ramp_strategy)
+    return;
+  field_text(w, "ramp_up_strategy", r->ramp_strategy);
+  field_number(w, "ramp_up_start_rps", r->ramp_from);
+  field_number(w, "ramp_up_end_rps", r->ramp_to);
 }
 
 static void write_list(struct json_writer *w, const char *key, const double *x,
@@ -145,22 +165,93 @@ static void write_list(struct json_writer *w, const char *key, const double *x,
   json_end_array(w);
 }
 
-static void write_result(struct json_writer *w, const struct summary *s)
+/* The arrays, each in its place; those of single requests only when saved. */
+static void write_requests(struct json_writer *w, const struct summary *s,
+                           const struct details *d)
+{
+  if (d)
+    details_write_lengths(w, d);
+  write_list(w, "latencies", s->latencies_s, s->n_requests);
+  if (d)
+    details_write_starts(w, d);
+  write_list(w, "queue_times", s->queue_times_s, s->n_requests);
+  if (d)
+    details_write_texts(w, d);
+}
+
+static void write_result(struct json_writer *w, const struct summary *s,
+                         const struct run_info *r)
 {
   field_number(w, "duration", s->duration_s);
   field_count(w, "completed", s->completed);
   field_count(w, "failed", s->failed);
   field_count(w, "total_input_tokens", s->input_tokens);
-  field_count(w, "total_output_tokens", s->output_tokens);
+  if (r->pooling && r->input_sequences)
+    field_count(w, "total_input_sequences", r->input_sequences);
+  else
+    field_count(w, "total_output_tokens", s->output_tokens);
   field_number(w, "request_throughput", s->request_throughput);
+  if (r->pooling && r->input_sequences)
+    field_number(w, "input_sequence_throughput",
+                 (double)r->input_sequences / s->duration_s);
   field_number(w, "request_goodput", s->request_goodput);
   field_number(w, "output_throughput", s->output_throughput);
   field_number(w, "total_token_throughput", s->total_token_throughput);
-  write_list(w, "latencies", s->latencies_s, s->n_requests);
-  write_list(w, "queue_times", s->queue_times_s, s->n_requests);
+  write_requests(w, s, r->details);
   field_number(w, "max_output_tokens_per_s", s->max_output_tokens_per_s);
   field_count(w, "max_concurrent_requests", s->max_concurrent_requests);
   field_number(w, "rtfx", 0);
+}
+
+/* ---- what was measured beside the requests ---- */
+
+static void write_probes(struct json_writer *w, const struct probe_figures *p)
+{
+  field_count(w, "probe_completed", p->completed);
+  field_count(w, "probe_failed", p->failed);
+  field_number(w, "probe_median_e2el_ms", p->median_ms);
+  field_number(w, "probe_p99_e2el_ms", p->p99_ms);
+  field_number(w, "probe_max_e2el_ms", p->max_ms);
+}
+
+static void write_rate_changes(struct json_writer *w, const struct run_info *r)
+{
+  char stamp[32];
+  field_array(w, "rps_change_events");
+  for (size_t i = 0; i < r->n_rate_changes; i++) {
+    json_begin_object(w);
+    field_count(w, "rps", r->rate_changes[i].rps);
+    clock_rfc3339(r->rate_changes[i].wall_ns, stamp);
+    field_text(w, "timestamp", stamp);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void write_spec_decode(struct json_writer *w,
+                              const struct spec_decode *d)
+{
+  field_number(w, "spec_decode_acceptance_rate",
+               100 * d->accepted_tokens / d->draft_tokens);
+  field_number(w, "spec_decode_acceptance_length",
+               1 + d->accepted_tokens / d->drafts);
+  field_count(w, "spec_decode_num_drafts", (uint64_t)d->drafts);
+  field_count(w, "spec_decode_draft_tokens", (uint64_t)d->draft_tokens);
+  field_count(w, "spec_decode_accepted_tokens", (uint64_t)d->accepted_tokens);
+  field_array(w, "spec_decode_per_position_acceptance_rates");
+  for (size_t i = 0; i < d->n_positions; i++)
+    json_number(w, d->per_position[i] / d->drafts);
+  json_end_array(w);
+}
+
+static void write_beside(struct json_writer *w, const struct run_info *r)
+{
+  if (r->probes)
+    write_probes(w, r->probes);
+  if (r->ramp_strategy)
+    write_rate_changes(w, r);
+  if (r->spec_decode)
+    write_spec_decode(w, r->spec_decode);
 }
 
 static void write_block(struct json_writer *w, const struct summary *s,
@@ -189,7 +280,8 @@ void results_write(struct buf *out, const struct summary *s,
   json_begin_object(&w);
   write_setup(&w, s, r);
   write_traffic(&w, r);
-  write_result(&w, s);
+  write_result(&w, s, r);
+  write_beside(&w, r);
   for (int b = 0; b < BLOCK_COUNT; b++)
     if (blocks & 1u << b)
       write_block(&w, s, (enum block)b);

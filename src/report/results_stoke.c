@@ -51,6 +51,7 @@ static void write_run(struct json_writer *w, const struct run_info *r)
   field_count(w, "schema", RESULTS_SCHEMA);
   field_text(w, "kind", "run");
   field_text(w, "version", r->version);
+  field_text(w, "metric_mode", r->metric_mode ? r->metric_mode : "stoke");
   field_text(w, "command", r->command);
   field_text(w, "url", r->url);
   field_boolean(w, "insecure", r->insecure);

@@ -25,13 +25,36 @@ struct run_stage_info {
   const struct summary *summary;
 };
 
+/* What `bench serve` measures beside its requests. */
+struct probe_figures {
+  uint64_t completed, failed;
+  double median_ms, p99_ms, max_ms; /* NaN without one that succeeded */
+};
+
+/* Speculative decoding, as the server's counters grew during the run. */
+#define SPEC_POSITIONS_MAX 32
+struct spec_decode {
+  double drafts, draft_tokens, accepted_tokens;
+  double per_position[SPEC_POSITIONS_MAX]; /* accepted, of the drafts */
+  size_t n_positions;
+};
+
+/* When the configured rate came past a whole number. */
+struct rate_change {
+  uint64_t rps;
+  uint64_t wall_ns; /* CLOCK_REALTIME */
+};
+
+struct details;
+
 struct run_info {
   /* vLLM's setup keys */
-  uint64_t started_wall_ns; /* CLOCK_REALTIME at time zero */
-  uint64_t started_ns;      /* CLOCK_MONOTONIC at the same moment */
-  const char *backend;      /* "openai-chat", "openai", … */
-  bool pooling;             /* its answers have no text: no tokens are made */
-  const char *label;        /* NULL: null */
+  uint64_t started_wall_ns;  /* CLOCK_REALTIME at time zero */
+  uint64_t started_ns;       /* CLOCK_MONOTONIC at the same moment */
+  const char *backend;       /* "openai-chat", "openai", … */
+  const char *endpoint_type; /* NULL: the backend */
+  bool pooling;              /* its answers have no text: no tokens are made */
+  const char *label;         /* NULL: null */
   const char *model_id;
   const char *tokenizer_id; /* NULL: null */
   uint64_t num_prompts;     /* asked for; 0: no bound (sent is written) */
@@ -45,6 +68,18 @@ struct run_info {
   uint64_t max_concurrency; /* 0: none */
   double duration_s, warmup_s, drain_s;   /* asked for; 0: none */
   uint64_t num_requests, warmup_requests; /* asked for; 0: none */
+
+  /* `bench serve` alone */
+  const char *metric_mode;   /* "stoke", "vllm"; NULL: the first */
+  uint64_t input_sequences;  /* of pooling: texts, of which a request may hold
+                             * several; 0: not told */
+  const char *ramp_strategy; /* "linear", "exponential"; NULL: no ramp */
+  double ramp_from, ramp_to;
+  const struct rate_change *rate_changes;
+  size_t n_rate_changes;
+  const struct details *details;      /* for --save-detailed; NULL: not saved */
+  const struct probe_figures *probes; /* NULL: none */
+  const struct spec_decode *spec_decode; /* NULL: none */
 
   /* identity */
   const char *version; /* of stoke */
@@ -62,7 +97,8 @@ struct run_info {
 
   /* end */
   const char *stop_reason; /* "requests", "duration", "interrupted",
-                                * "script: …", "threshold: …", "exhausted" */
+                                * "script: …", "threshold: …", "exhausted",
+                                * "hopeless: …" */
   bool interrupted;
 
   /* network sums; means are over `opened` */

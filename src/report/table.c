@@ -70,9 +70,13 @@ static void write_counts(struct buf *out, const struct summary *s,
 }
 
 /* What is known of the tokens of answers without text: those read. */
-static void write_pooling_rates(struct buf *out, const struct summary *s)
+static void write_pooling_rates(struct buf *out, const struct summary *s,
+                                const struct run_info *r)
 {
   number(out, "Request throughput (req/s):", s->request_throughput);
+  if (r->input_sequences)
+    number(out, "Input throughput (inputs/s):",
+           (double)r->input_sequences / s->duration_s);
   if (s->slo)
     number(out, "Request goodput (req/s):", s->request_goodput);
   number(out, "Peak concurrent requests:", (double)s->max_concurrent_requests);
@@ -117,6 +121,34 @@ static void write_block(struct buf *out, const struct summary *s, enum block b)
   }
 }
 
+static void write_probes(struct buf *out, const struct probe_figures *p)
+{
+  heading(out, "Probe Requests", '-');
+  count(out, "Probe requests completed:", p->completed);
+  count(out, "Probe requests failed:", p->failed);
+  number(out, "Median probe E2EL (ms):", p->median_ms);
+  number(out, "P99 probe E2EL (ms):", p->p99_ms);
+  number(out, "Max probe E2EL (ms):", p->max_ms);
+}
+
+static void write_spec_decode(struct buf *out, const struct spec_decode *d)
+{
+  char label[48];
+  heading(out, "Speculative Decoding", '-');
+  number(out,
+         "Acceptance rate (%):", 100 * d->accepted_tokens / d->draft_tokens);
+  number(out, "Acceptance length:", 1 + d->accepted_tokens / d->drafts);
+  count(out, "Drafts:", (uint64_t)d->drafts);
+  count(out, "Draft tokens:", (uint64_t)d->draft_tokens);
+  count(out, "Accepted tokens:", (uint64_t)d->accepted_tokens);
+  if (d->n_positions)
+    buf_adds(out, "Per-position acceptance (%):\n");
+  for (size_t i = 0; i < d->n_positions; i++) {
+    snprintf(label, sizeof label, "  Position %zu:", i);
+    number(out, label, 100 * d->per_position[i] / d->drafts);
+  }
+}
+
 void table_write(struct buf *out, const struct summary *s,
                  const struct run_info *r, unsigned blocks)
 {
@@ -124,11 +156,15 @@ void table_write(struct buf *out, const struct summary *s,
   heading(out, " Serving Benchmark Result ", '=');
   write_counts(out, s, r);
   if (r->pooling)
-    write_pooling_rates(out, s);
+    write_pooling_rates(out, s, r);
   else
     write_rates(out, s);
+  if (r->probes && r->probes->completed)
+    write_probes(out, r->probes);
   for (int b = 0; b < BLOCK_COUNT; b++)
     if (blocks & 1u << b)
       write_block(out, s, (enum block)b);
+  if (r->spec_decode)
+    write_spec_decode(out, r->spec_decode);
   heading(out, "", '=');
 }

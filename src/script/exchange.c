@@ -358,6 +358,7 @@ static void on_done(struct xfer *xf, void *ud)
   if (x->script_failed)
     r->outcome = OUTCOME_SCRIPT;
   snprintf(r->finish_reason, sizeof r->finish_reason, "%s", w->finish_reason);
+  r->text = w->text;
   fill_tokens(r, w);
   fill_message(x, i, w);
   x->done(x, x->ud);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/outcome.h"
+#include "base/str.h"
 
 enum token_source {
   TOKENS_NONE,      /* not known */
@@ -87,6 +88,7 @@ struct record {
   const char *message;      /* the server's or the transport's words */
   const char *content_type; /* of the answer */
   const char *tags;         /* "a=b,c=d" */
+  struct str text;          /* the answer's, where the run keeps it */
   const char *http; /* the name of what s:http did; NULL: an LLM request */
   /* SLOs of this request in ns; 0: the run's. */
   uint64_t slo_ttft_ns, slo_tpot_ns, slo_e2el_ns;
