@@ -6,8 +6,8 @@
 -- streams, builder or body, takes (set of request fields, or nil), dialect.
 
 local builtin = {
-  "chat", "completions", "responses", "embeddings", "rerank", "anthropic",
-  "ollama", "ollama_generate",
+  "chat", "completions", "responses", "embeddings", "embeddings_chat", "pooling",
+  "rerank", "anthropic", "ollama", "ollama_generate",
 }
 local dialects = {
   "chat", "completions", "responses", "anthropic", "ollama", "embeddings", "rerank",

@@ -11,6 +11,7 @@
 #include "cli/limits.h"
 #include "cli/mask.h"
 #include "cli/preflight.h"
+#include "cli/run_command.h"
 #include "cli/run_report.h"
 #include "cli/run_thresholds.h"
 #include "cli/run_watch.h"
@@ -21,7 +22,7 @@
 /* Everything that one invocation owns. */
 struct job {
   struct run_options options;
-  const struct options_spec *spec; /* run's or find's */
+  const struct run_front *front;
   struct buf driver_options;
   struct scenario *scenario;
   struct run_result result;
@@ -80,7 +81,7 @@ static struct scenario *open_scenario(struct job *j)
       .wrk_url = o->wrk_url,
       .wrk_headers = buf_cstr(&j->options.config.headers),
   };
-  if (j->spec == &find_options_spec) {
+  if (j->front->spec == &find_options_spec) {
     write_search(o, &j->driver_options);
     so.driver = "stoke.search";
     so.driver_options = buf_cstr(&j->driver_options);
@@ -119,6 +120,8 @@ static void check_limits(struct job *j)
   const struct load *load = &j->options.config.load;
   uint64_t most = load_max_concurrency(load);
   const char *place = "--max-concurrency";
+  if (!most && j->options.until_exhausted)
+    return;
   /* All at once is as many as there are. */
   if (!most && load->request_rate > 1e300) {
     most = load->num_requests;
@@ -159,9 +162,9 @@ static int understand(struct job *j, int argc, char *const argv[])
 {
   struct run_options *o = &j->options;
   struct buf help = {0};
-  switch (run_options_read(o, j->spec, argc, argv, &j->e)) {
+  switch (j->front->read(o, argc, argv, &j->e, j->front->ud)) {
   case OPTIONS_HELP:
-    options_help(j->spec, o->options.help_word, &help);
+    options_help(j->front->spec, o->options.help_word, &help);
     fputs(buf_cstr(&help), stdout);
     buf_free(&help);
     return DONE;
@@ -180,13 +183,15 @@ static int understand(struct job *j, int argc, char *const argv[])
   run_thresholds_read(o, j->scenario, &j->e);
   check_limits(j);
   if (j->e.count) {
-    options_complain(j->spec, &j->e);
+    options_complain(j->front->spec, &j->e);
     return MISUSED;
   }
   if (o->print_config)
     return print_config(o);
-  j->command = mask_command(j->spec, argc, argv, &o->secrets);
+  j->command = mask_command(j->front->spec, argc, argv, &o->secrets);
   show_notices(o);
+  if (j->front->settled)
+    j->front->settled(o, j->front->ud);
   return GO_ON;
 }
 
@@ -214,6 +219,13 @@ static bool make_sample(struct job *j)
   return made;
 }
 
+static int begin(struct job *j, bool sampled)
+{
+  const struct run_stand stand = {.options = &j->options,
+                                  .sample = sampled ? &j->sample : NULL};
+  return j->front->begin ? j->front->begin(&stand, j->front->ud) : GO_ON;
+}
+
 static int try_first(struct job *j)
 {
   struct run_options *o = &j->options;
@@ -224,22 +236,25 @@ static int try_first(struct job *j)
       .key_from = run_options_key_source(o),
       .default_url = options_source(&o->options, "url") == OPTION_DEFAULT,
       .quiet = o->quiet,
+      .first_model = j->front->first_model,
   };
-  bool hopeless;
+  bool hopeless, sampled;
   if (!o->config.model) {
     o->config.model = preflight_model(&p, &hopeless, &j->e);
     if (!o->config.model)
       return complain(j, hopeless ? FAILED : MISUSED);
     if (!o->quiet)
-      log_line("the model is %s, the only one there", o->config.model);
+      log_line("the model is %s, the %s there", o->config.model,
+               j->front->first_model ? "first" : "only one");
   }
   if (run_prepare(&o->config, j->scenario, &j->result, &j->e) < 0 ||
       timetable_make(&o->config.load, o->config.seed, j->scenario, j->result.vm,
                      &j->e) < 0)
     return complain(j, MISUSED);
-  if (o->preflight && make_sample(j) && preflight_run(&p) < 0)
+  sampled = (o->preflight || j->front->begin) && make_sample(j);
+  if (o->preflight && sampled && preflight_run(&p) < 0)
     return FAILED;
-  return GO_ON;
+  return begin(j, sampled);
 }
 
 /* ---- the load ---- */
@@ -250,17 +265,21 @@ static int execute(struct job *j)
   struct run_watch watch;
   struct run_callbacks cb;
   struct run_report report = {
+      .front = j->front,
       .options = o,
       .scenario = j->scenario,
       .result = &j->result,
       .command = j->command,
       .open_files_limit = j->files_allowed,
   };
-  int status = run_watch_open(&watch, o, &j->result, &j->e);
+  const struct run_stand stand = {.options = o};
+  int status = run_watch_open(&watch, o, &j->result, j->front, &j->e);
   if (status == 0) {
     cb = run_watch_callbacks(&watch);
     status = run_execute(&o->config, j->scenario, &cb, &j->result, &j->e);
   }
+  if (status == 0 && j->front->end)
+    j->front->end(&stand, j->front->ud);
   report.open_files = watch.open_files;
   if (j->result.preconnect_error && !o->quiet)
     log_line("some connections could not be opened beforehand: %s",
@@ -302,10 +321,9 @@ static void free_job(struct job *j)
   err_free(&j->e);
 }
 
-static int run_command(const struct options_spec *spec, int argc,
-                       char *const argv[])
+int run_command(const struct run_front *f, int argc, char *const argv[])
 {
-  struct job j = {.spec = spec, .files_allowed = limits_raise_files()};
+  struct job j = {.front = f, .files_allowed = limits_raise_files()};
   int status = understand(&j, argc, argv);
   if (status == GO_ON)
     status = try_first(&j);
@@ -317,12 +335,25 @@ static int run_command(const struct options_spec *spec, int argc,
   return status;
 }
 
+static enum options_result read_plain(struct run_options *r, int argc,
+                                      char *const argv[], struct err *e,
+                                      void *ud)
+{
+  return run_options_read(r, ud, argc, argv, e);
+}
+
 int cmd_run(int argc, char *const argv[])
 {
-  return run_command(&run_options_spec, argc, argv);
+  const struct run_front front = {.spec = &run_options_spec,
+                                  .read = read_plain,
+                                  .ud = (void *)&run_options_spec};
+  return run_command(&front, argc, argv);
 }
 
 int cmd_find(int argc, char *const argv[])
 {
-  return run_command(&find_options_spec, argc, argv);
+  const struct run_front front = {.spec = &find_options_spec,
+                                  .read = read_plain,
+                                  .ud = (void *)&find_options_spec};
+  return run_command(&front, argc, argv);
 }

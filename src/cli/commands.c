@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/suggest.h"
+#include "cli/cmd_bench.h"
 #include "cli/cmd_check.h"
 #include "cli/cmd_compare.h"
 #include "cli/cmd_mock.h"
@@ -22,6 +23,7 @@ struct command {
 static const struct command commands[] = {
     {"run", cmd_run, "put load on a server and measure it"},
     {"check", cmd_check, "look a server over before it is measured"},
+    {"bench", cmd_bench, "bench serve: in the place of `vllm bench serve`"},
     {"find", cmd_find, "find the load at which a server saturates"},
     {"sweep", cmd_sweep, "run over a grid of settings"},
     {"compare", cmd_compare, "show runs side by side, and what is noise"},

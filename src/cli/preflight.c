@@ -1,6 +1,7 @@
 #include "cli/preflight.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,6 +19,8 @@
 #define PATIENCE_NS (3 * NS_PER_SEC)
 /* … and longer waiting is left to the run itself. */
 #define LONGEST_NS (120 * NS_PER_SEC)
+/* Between two tries of a server that is not there yet. */
+#define PAUSE_NS NS_PER_SEC
 
 /* ---- proxies ---- */
 
@@ -110,8 +113,14 @@ static uint64_t shortest(uint64_t ns)
   return ns && ns < LONGEST_NS ? ns : LONGEST_NS;
 }
 
+static uint64_t limit_of(const struct preflight *p)
+{
+  const struct request *q = p->request;
+  return shortest(q->timeout_ns ? q->timeout_ns : p->config->timeout_ns);
+}
+
 static void ask(const struct preflight *p, const char *url, char *shown,
-                struct fetch *f)
+                uint64_t total_ns, struct fetch *f)
 {
   const struct config *c = p->config;
   const struct request *q = p->request;
@@ -124,8 +133,7 @@ static void ask(const struct preflight *p, const char *url, char *shown,
                .body = buf_str(&q->body),
                .first_ns = c->ttft_timeout_ns,
                .idle_ns = c->idle_timeout_ns,
-               .total_ns =
-                   shortest(q->timeout_ns ? q->timeout_ns : c->timeout_ns)},
+               .total_ns = total_ns},
       .wire = {.dialect = q->backend ? q->backend->dialect : NULL,
                .choices = q->choices,
                .raw = !q->backend || !q->backend->dialect},
@@ -198,7 +206,7 @@ int preflight_run(const struct preflight *p)
   buf_addf(&url, "%s%.*s%s", c->base_url, STR_ARG(buf_str(&p->request->path)),
            c->query);
   mask_url(&shown, buf_str(&url));
-  ask(p, buf_cstr(&url), (char *)buf_cstr(&shown), &f);
+  ask(p, buf_cstr(&url), (char *)buf_cstr(&shown), limit_of(p), &f);
   d = judge(p, buf_cstr(&shown), &f, &lines);
   if (d != DIAGNOSIS_FINE || !p->quiet)
     say(&lines, p->secrets);
@@ -212,6 +220,56 @@ int preflight_run(const struct preflight *p)
   buf_free(&shown);
   buf_free(&lines);
   return d == DIAGNOSIS_HOPELESS ? -1 : 0;
+}
+
+/* ---- until it is there ---- */
+
+/* A server that is only starting refuses, says 503, or does not know the
+ * model yet. What it says about key and body holds. */
+static bool may_pass(const struct fetch *f)
+{
+  return f->outcome != OUTCOME_AUTH && f->outcome != OUTCOME_UNPROCESSABLE &&
+         f->outcome != OUTCOME_CONTEXT_LENGTH && f->outcome != OUTCOME_TLS;
+}
+
+static void rest(uint64_t until_ns)
+{
+  uint64_t left = ns_since(clock_ns(), until_ns);
+  struct timespec t;
+  if (left > PAUSE_NS)
+    left = PAUSE_NS;
+  t = (struct timespec){.tv_sec = (time_t)(left / NS_PER_SEC),
+                        .tv_nsec = (long)(left % NS_PER_SEC)};
+  nanosleep(&t, NULL);
+}
+
+int preflight_wait(const struct preflight *p, uint64_t timeout_ns)
+{
+  uint64_t end = clock_ns() + timeout_ns, left;
+  struct buf url = {0}, shown = {0}, lines = {0};
+  bool fine = false, over = false;
+  buf_addf(&url, "%s%.*s%s", p->config->base_url,
+           STR_ARG(buf_str(&p->request->path)), p->config->query);
+  mask_url(&shown, buf_str(&url));
+  while (!fine && !over) {
+    struct fetch f;
+    left = ns_since(clock_ns(), end);
+    ask(p, buf_cstr(&url), (char *)buf_cstr(&shown), left ? left : 1, &f);
+    fine = f.outcome == OUTCOME_OK;
+    over = !may_pass(&f) || clock_ns() >= end;
+    buf_reset(&lines);
+    if (!fine)
+      judge(p, buf_cstr(&shown), &f, &lines);
+    fetch_free(&f);
+    if (!fine && !over)
+      rest(end);
+  }
+  if (!fine)
+    say(&lines, p->secrets);
+  buf_free(&url);
+  buf_free(&shown);
+  buf_free(&lines);
+  return fine ? 0 : -1;
 }
 
 /* ---- the model ---- */
@@ -271,7 +329,7 @@ char *preflight_model(const struct preflight *p, bool *hopeless, struct err *e)
   *hopeless = false;
   if (models_list(p->config, &ids, &answer) < 0)
     *hopeless = explain_no_list(p, &answer, e);
-  else if (ids.n == 1)
+  else if (ids.n == 1 || (ids.n && p->first_model))
     model = mem_strdup(ids.items[0]);
   else
     explain_choice(&ids, e);

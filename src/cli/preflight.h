@@ -17,10 +17,14 @@ struct preflight {
   const char *key_from; /* where the key came from, or NULL: there is none */
   bool default_url;     /* nobody said --url */
   bool quiet;           /* no remarks about what works */
+  bool first_model;     /* of several models the first will do */
 };
 
 /* 0: go on. -1: the run would fail as a whole, and why has been said. */
 int preflight_run(const struct preflight *p);
+/* Try the request until it succeeds, for at most so long. 0, or -1 when it
+ * did not, or would never, and why has been said. */
+int preflight_wait(const struct preflight *p, uint64_t timeout_ns);
 /* The model to use when nobody named one: the only one that the server lists.
  * Owned by the caller. NULL and messages when there is none, or a choice;
  * *hopeless tells that the server could not even be asked. */

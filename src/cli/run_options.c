@@ -36,7 +36,10 @@ static void take_notices(struct run_options *r, struct buf *lines)
 static void url_place(const struct run_options *r, struct buf *out)
 {
   enum option_source from = options_source(&r->options, "url");
-  buf_adds(out, from == OPTION_ENV ? "OPENAI_BASE_URL " : "--url ");
+  buf_addf(out, "%s ",
+           from == OPTION_ENV ? "OPENAI_BASE_URL"
+           : r->url_flag      ? r->url_flag
+                              : "--url");
   mask_url(out, str_of(r->url));
 }
 
@@ -188,16 +191,14 @@ static void name_requests(struct run_options *r)
 {
   struct buf prefix = {0};
   uint64_t now = clock_wall_ns() ^ (uint64_t)getpid() << 40;
+  if (r->config.request_id_prefix)
+    return;
   buf_addf(&prefix, "stoke-%08" PRIx32 "-", (uint32_t)(now >> 20));
   r->config.request_id_prefix = buf_take(&prefix);
 }
 
-enum options_result run_options_read(struct run_options *r,
-                                     const struct options_spec *spec, int argc,
-                                     char *const argv[], struct err *e)
+void run_options_init(struct run_options *r, const struct options_spec *spec)
 {
-  unsigned before = e->count;
-  enum options_result result;
   *r = (struct run_options){
       .config = {.stream = true,
                  .max_tokens = -1,
@@ -218,11 +219,10 @@ enum options_result run_options_read(struct run_options *r,
       .find_limit_ns = 600 * NS_PER_SEC,
   };
   options_init(&r->options, spec, r);
-  result = options_parse(&r->options, argc, argv, e);
-  if (result != OPTIONS_HELP && r->config_file)
-    config_file_read(&r->options, r->config_file, e);
-  if (result == OPTIONS_HELP || r->version)
-    return result == OPTIONS_HELP ? result : OPTIONS_OK;
+}
+
+void run_options_check(struct run_options *r, struct err *e)
+{
   name_requests(r);
   read_target(r, e);
   read_key(r, e);
@@ -231,6 +231,21 @@ enum options_result run_options_read(struct run_options *r,
   collect_secrets(r);
   read_figures(r, e);
   check_files(r, e);
+}
+
+enum options_result run_options_read(struct run_options *r,
+                                     const struct options_spec *spec, int argc,
+                                     char *const argv[], struct err *e)
+{
+  unsigned before = e->count;
+  enum options_result result;
+  run_options_init(r, spec);
+  result = options_parse(&r->options, argc, argv, e);
+  if (result != OPTIONS_HELP && r->config_file)
+    config_file_read(&r->options, r->config_file, e);
+  if (result == OPTIONS_HELP || r->version)
+    return result == OPTIONS_HELP ? result : OPTIONS_OK;
+  run_options_check(r, e);
   return e->count > before ? OPTIONS_ERROR : OPTIONS_OK;
 }
 

@@ -26,9 +26,14 @@ struct run_options {
 
   char *config_file;
   char *output, *requests_out; /* NULL: none; "-": stdout */
+  bool until_exhausted;        /* the scenario's end is the run's, whatever
+                         * num_requests */
+  bool append;                 /* `output` gets one more line */
   bool force, quiet, preflight, unsafe, version, print_config;
-  bool wrk;      /* the scenario is a script for wrk */
-  char *wrk_url; /* what it loads, with its path */
+  bool no_live;
+  const char *url_flag; /* what named the server; NULL: --url */
+  bool wrk;             /* the scenario is a script for wrk */
+  char *wrk_url;        /* what it loads, with its path */
 
   /* Of `stoke find`. */
   struct option_list slos;
@@ -46,6 +51,10 @@ struct run_options {
 /* `stoke run`, and `stoke find`, which takes the same and more. */
 extern const struct options_spec run_options_spec, find_options_spec;
 
+/* The same in steps, for whoever gets the values from elsewhere: the defaults
+ * and an empty `options` to set them in, and the check of what is set. */
+void run_options_init(struct run_options *r, const struct options_spec *spec);
+void run_options_check(struct run_options *r, struct err *e);
 /* Read argv (behind the command), the environment, and check what can be checked
  * without the scenario. Everything wrong is in *e. OPTIONS_HELP also when
  * there are mistakes. Free in any case. */

@@ -84,7 +84,8 @@ static void fill_texts(const struct run_report *r, struct texts *t)
   params_write(&r->scenario->params, &w);
   buf_adds(&t->stop, stop_reason_name(result->stop_reason));
   if ((result->stop_reason == STOP_SCRIPT ||
-       result->stop_reason == STOP_THRESHOLD) &&
+       result->stop_reason == STOP_THRESHOLD ||
+       result->stop_reason == STOP_HOPELESS) &&
       result->stop_detail[0])
     buf_addf(&t->stop, ": %s", result->stop_detail);
   t->metadata = split_metadata(&r->options->metadata);
@@ -102,7 +103,7 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
       .backend = backend_name(result->backend),
       .pooling = is_pooling(result->backend),
       .model_id = c->model,
-      .num_prompts = load->num_requests,
+      .num_prompts = r->options->until_exhausted ? 0 : load->num_requests,
       .metadata = t->metadata,
       .n_metadata = r->options->metadata.n,
       .request_rate = load->request_rate,
@@ -114,7 +115,7 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
       .duration_s = ns_to_sec(load->duration_ns),
       .warmup_s = ns_to_sec(load->warmup_ns),
       .drain_s = ns_to_sec(load->drain_ns),
-      .num_requests = load->num_requests,
+      .num_requests = r->options->until_exhausted ? 0 : load->num_requests,
       .warmup_requests = load->warmup_requests,
       .version = stoke_version,
       .command = r->command,
@@ -247,7 +248,9 @@ static int save(const struct run_report *r, const struct summary *s,
     return 0;
   results_write(&json, s, info, o->blocks);
   mask_known(&json, &o->secrets);
-  rc = output_save_or_print(o->output, o->force, buf_str(&json), &e);
+  rc = o->append
+           ? output_append(o->output, buf_str(&json), &e)
+           : output_save_or_print(o->output, o->force, buf_str(&json), &e);
   if (rc < 0)
     log_plain("%s", err_text(&e));
   else if (!o->quiet && strcmp(o->output, "-") != 0)
@@ -286,6 +289,8 @@ int run_report(const struct run_report *r)
   info = make_info(r, &t);
   info.stages = stages.list;
   info.n_stages = stages.n;
+  if (r->front->describe)
+    r->front->describe(&s, &info, r->front->ud);
   run_extras_init(&extras, r->scenario, r->result, &s,
                   &r->options->config.thresholds);
   ask_scenario(r, &s, &extras, &info, &t);

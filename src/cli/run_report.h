@@ -2,11 +2,12 @@
 #ifndef STOKE_CLI_RUN_REPORT_H
 #define STOKE_CLI_RUN_REPORT_H
 
-#include "cli/run_options.h"
+#include "cli/run_command.h"
 #include "core/run.h"
 #include "script/scenario.h"
 
 struct run_report {
+  const struct run_front *front;
   const struct run_options *options;
   const struct scenario *scenario;
   struct run_result *result;

@@ -29,6 +29,8 @@ static void on_record(unsigned worker, const struct record *r, void *ud)
 {
   struct run_watch *w = ud;
   struct requests_out *out = &w->writers[worker];
+  if (w->front->record)
+    w->front->record(worker, r, w->front->ud);
   if (w->fd < 0)
     return;
   if (!out->epoch_ns)
@@ -95,16 +97,19 @@ static void on_progress(const struct run_progress *p, void *ud)
 /* ---- life ---- */
 
 int run_watch_open(struct run_watch *w, const struct run_options *o,
-                   const struct run_result *result, struct err *e)
+                   const struct run_result *result,
+                   const struct run_front *front, struct err *e)
 {
   unsigned threads = o->config.threads ? o->config.threads : 1;
   *w = (struct run_watch){
       .options = o,
+      .front = front,
       .result = result,
       .fd = -1,
       .n_writers = threads,
       .writers = mem_zalloc(threads, sizeof *w->writers),
-      .live = live_new(STDERR_FILENO, live_mode(STDERR_FILENO, o->quiet)),
+      .live = live_new(STDERR_FILENO,
+                       live_mode(STDERR_FILENO, o->quiet || o->no_live)),
   };
   if (o->requests_out)
     w->fd = requests_out_open(o->requests_out, o->force, e);

@@ -1,0 +1,132 @@
+#include "cli/bench_files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "report/field.h"
+#include "report/output.h"
+
+static bool wants_pytorch(const struct bench_flags *f)
+{
+  const char *value = getenv("SAVE_TO_PYTORCH_BENCHMARK_FORMAT");
+  return bench_saves(f) && value && *value;
+}
+
+static bool wants_plot(const struct bench_flags *f)
+{
+  return f->plot_timeline || f->plot_dataset_stats;
+}
+
+bool bench_files_wanted(const struct bench_flags *f)
+{
+  return bench_saves(f) || wants_plot(f);
+}
+
+/* "results/x.json" -> "results/x.timeline.html" */
+static void beside(const char *path, const char *end, struct buf *out)
+{
+  struct str stem = str_of(path);
+  if (str_ends(stem, STR(".json")))
+    stem.len -= 5;
+  buf_addf(out, "%.*s%s", STR_ARG(stem), end);
+}
+
+int bench_files_check(const struct bench *b, struct err *e)
+{
+  const struct bench_flags *f = &b->flags;
+  unsigned before = e->count;
+  if (bench_saves(f))
+    output_check(b->path, true, e);
+  if (wants_plot(f)) {
+    struct buf name = {0};
+    beside(b->path, ".timeline.html", &name);
+    output_check(buf_cstr(&name), true, e);
+    buf_free(&name);
+  }
+  return e->count > before ? -1 : 0;
+}
+
+/* ---- PyTorch's ---- */
+
+static void write_record(struct json_writer *w, const char *metric,
+                         const char *figure, double value,
+                         const struct run_info *info)
+{
+  char name[64];
+  snprintf(name, sizeof name, "%s_%s_ms", metric, figure);
+  json_begin_object(w);
+  field_object(w, "benchmark");
+  field_text(w, "name", "vLLM benchmark");
+  field_object(w, "extra_info");
+  field_text(w, "command", info->command);
+  json_end_object(w);
+  json_end_object(w);
+  field_object(w, "model");
+  field_text(w, "name", info->model_id);
+  json_end_object(w);
+  field_object(w, "metric");
+  field_text(w, "name", name);
+  field_array(w, "benchmark_values");
+  json_number(w, value);
+  json_end_array(w);
+  field_object(w, "extra_info");
+  field_text(w, "backend", info->backend);
+  field_count(w, "num_prompts", info->num_prompts);
+  json_end_object(w);
+  json_end_object(w);
+  json_end_object(w);
+}
+
+void bench_files_describe(struct bench_files *f, const struct summary *s,
+                          const struct run_info *info)
+{
+  static const enum figure figures[] = {FIGURE_TTFT, FIGURE_TPOT, FIGURE_ITL};
+  struct json_writer w = {.out = &f->pytorch, .spaced = true};
+  f->described = true;
+  json_begin_array(&w);
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    const struct latency *l = &s->latency[figures[i]];
+    const char *name = figure_name(figures[i]);
+    write_record(&w, "mean", name, l->mean, info);
+    write_record(&w, "median", name, l->p[LATENCY_P50], info);
+    write_record(&w, "std", name, l->std, info);
+    write_record(&w, "p99", name, l->p[LATENCY_P99], info);
+  }
+  json_end_array(&w);
+  buf_addc(&f->pytorch, '\n');
+}
+
+/* ---- all of them ---- */
+
+static int save(const char *path, const char *end, struct str text)
+{
+  struct buf name = {0};
+  struct err e = {0};
+  int rc;
+  beside(path, end, &name);
+  rc = output_save(buf_cstr(&name), true, text, &e);
+  if (rc < 0)
+    log_plain("%s", err_text(&e));
+  else
+    log_line("also written: %s", buf_cstr(&name));
+  buf_free(&name);
+  err_free(&e);
+  return rc;
+}
+
+int bench_files_write(const struct bench *b, const struct details *d,
+                      const struct bench_files *f)
+{
+  int rc = 0;
+  (void)d;
+  if (wants_pytorch(&b->flags))
+    rc = save(b->path, ".pytorch.json", buf_str(&f->pytorch));
+  return rc;
+}
+
+void bench_files_free(struct bench_files *f)
+{
+  buf_free(&f->pytorch);
+}

@@ -1,0 +1,397 @@
+/* The flags of `stoke bench serve`, one row each. */
+#include "cli/bench_flags.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "cli/mask.h"
+
+#define AT(field) offsetof(struct bench_flags, field)
+
+static const struct option rows[] = {
+    {"backend", "NAME", OPTION_STRING, AT(backend), "Target",
+     "what is spoken: vllm or openai (completions), openai-chat, "
+     "openai-responses, openai-embeddings, openai-embeddings-chat, "
+     "infinity-embeddings, vllm-pooling, vllm-rerank",
+     .shown_default = "openai"},
+    {"base-url", "URL", OPTION_STRING, AT(base_url),
+     .help = "the server; goes before --host and --port", .also = "url"},
+    {"host", "HOST", OPTION_STRING, AT(host),
+     .help = "its name, with or without a scheme",
+     .shown_default = "127.0.0.1"},
+    {"port", "N", OPTION_COUNT, AT(port), .help = "its port; 443 means https",
+     .shown_default = "8000", .min = 1, .max = 65535},
+    {"endpoint", "PATH", OPTION_STRING, AT(endpoint),
+     .help = "path of the requests", .shown_default = "the backend's"},
+    {"model", "NAME", OPTION_STRING, AT(model), .help = "the model's name",
+     .shown_default = "the first that the server lists"},
+    {"served-model-name", "NAME", OPTION_STRING, AT(served_model_name),
+     .help = "its name in requests; --model is then only for the results"},
+    {"header", "KEY=VALUE", OPTION_LIST, AT(headers),
+     .help = "send these headers, KEY=VALUE or \"Key: value\"", .many = true,
+     .also = "headers"},
+    {"api-key-env", "NAME", OPTION_STRING, AT(api_key_env),
+     .help = "environment variable that holds the API key",
+     .shown_default = "OPENAI_API_KEY"},
+    {"api-key", "KEY", OPTION_STRING, AT(api_key), .help = "the key itself",
+     .secret = true},
+    {"insecure", NULL, OPTION_BOOLEAN, AT(insecure),
+     .help = "do not check the server's certificate"},
+    {"cacert", "FILE", OPTION_STRING, AT(cacert),
+     .help = "trust the certificates in this PEM file",
+     .shown_default = "the system's"},
+    {"request-id-prefix", "TEXT", OPTION_STRING, AT(request_id_prefix),
+     .help = "x-request-id of each request begins with it",
+     .shown_default = "of each run its own"},
+
+    {"num-prompts", "N", OPTION_INTEGER, AT(num_prompts), "Load",
+     "how many requests; 0 or less: all of a data set", .shown_default = "1000",
+     .also = "num-requests"},
+    {"request-rate", "RATE", OPTION_NUMBER, AT(request_rate),
+     .help = "requests a second, whether or not answers come; inf: all at once",
+     .shown_default = "inf", .positive = true},
+    {"burstiness", "X", OPTION_NUMBER, AT(burstiness),
+     .help = "of the gaps between them: 1 is a Poisson process, below 1 is "
+             "burstier",
+     .shown_default = "1.0", .positive = true},
+    {"max-concurrency", "N", OPTION_COUNT, AT(max_concurrency),
+     .help = "at most so many at a time", .shown_default = "no limit",
+     .min = 1},
+    {"ramp-up-strategy", "SHAPE", OPTION_CHOICE, AT(ramp_up),
+     .help = "raise the rate over the run: linear or exponential",
+     .choices = "none linear exponential", .shown_default = "none"},
+    {"ramp-up-start-rps", "RATE", OPTION_NUMBER, AT(ramp_up_from),
+     .help = "where the ramp begins"},
+    {"ramp-up-end-rps", "RATE", OPTION_NUMBER, AT(ramp_up_to),
+     .help = "where it ends"},
+    {"num-warmups", "N", OPTION_COUNT, AT(num_warmups),
+     .help = "requests before the measurement, other ones than those of it",
+     .shown_default = "0"},
+    {"ready-check-timeout-sec", "S", OPTION_DURATION, AT(ready_timeout_ns),
+     .help = "try one request until it succeeds, so long; 0: do not",
+     .shown_default = "0"},
+    {"probe-request-rate", "RATE", OPTION_NUMBER, AT(probe_rate),
+     .help = "beside the load, a tiny request so many times a second",
+     .shown_default = "0.0"},
+    {"self-timed", NULL, OPTION_BOOLEAN, AT(self_timed),
+     .help = "timed_trace: requests leave when the trace says"},
+    {"seed", "N", OPTION_COUNT, AT(seed),
+     .help = "the same seed sends the same requests at the same times",
+     .shown_default = "0"},
+    {"timeout", "TIME", OPTION_DURATION, AT(timeout_ns),
+     .help = "give up on a request after this time; 0 never",
+     .shown_default = "6h"},
+    {"threads", "N", OPTION_UNSIGNED, AT(threads), .help = "worker threads",
+     .shown_default = "1", .max = 256},
+
+    {"dataset-name", "NAME", OPTION_STRING, AT(dataset_name), "Requests",
+     "random, sharegpt, custom, custom_image, sonnet, prefix_repetition, "
+     "burstgpt, timed_trace, spec_bench, speed_bench, random-mm, "
+     "random-rerank, hf",
+     .shown_default = "random"},
+    {"temperature", "X", OPTION_STRING, AT(temperature),
+     .help = "of the sampling; 0: greedy", .shown_default = "the server's"},
+    {"top-p", "X", OPTION_STRING, AT(top_p), .help = "of the sampling"},
+    {"top-k", "N", OPTION_STRING, AT(top_k), .help = "of the sampling"},
+    {"min-p", "X", OPTION_STRING, AT(min_p), .help = "of the sampling"},
+    {"frequency-penalty", "X", OPTION_STRING, AT(frequency_penalty),
+     .help = "of the sampling"},
+    {"presence-penalty", "X", OPTION_STRING, AT(presence_penalty),
+     .help = "of the sampling"},
+    {"repetition-penalty", "X", OPTION_STRING, AT(repetition_penalty),
+     .help = "of the sampling"},
+    {"extra-body", "JSON", OPTION_JSON, AT(extra_body),
+     .help = "merge this object into every request; also as "
+             "--extra-body.a.b VALUE"},
+    {"chat-template-kwargs", "JSON", OPTION_JSON, AT(chat_template_kwargs),
+     .help = "for the chat template, which is the server's"},
+    {"lora-modules", "NAME", OPTION_LIST, AT(lora_modules),
+     .help = "adapters: each request names one of them as its model",
+     .many = true},
+    {"skip-chat-template", NULL, OPTION_BOOLEAN, AT(skip_chat_template),
+     .help = "prompts go as they are, as they always do here",
+     .also = "custom-skip-chat-template"},
+    {"profile", NULL, OPTION_BOOLEAN, AT(profile),
+     .help = "start and stop the server's profiler around the run"},
+#define X(field, flag, metavar, kind, otherwise, text)                         \
+  {flag,           metavar,      OPTION_##kind,                                \
+   AT(data.field), .help = text, .shown_default = otherwise},
+    BENCH_DATA_LIST(X)
+#undef X
+#define X(field, flag, text)                                                   \
+  {flag, NULL, OPTION_BOOLEAN, AT(data.field), .help = text},
+        BENCH_SWITCH_LIST(X)
+#undef X
+
+            {"percentile-metrics", "LIST", OPTION_STRING,
+             AT(percentile_metrics), "Results",
+             "latencies to show, of ttft, tpot, itl, e2el, client_queue_time, "
+             "e2el_including_client_queue",
+             .shown_default = "ttft,tpot,itl"},
+    {"metric-percentiles", "LIST", OPTION_STRING, AT(metric_percentiles),
+     .help = "percentiles to show: 50,90,99.9", .shown_default = "99"},
+    {"goodput", "KEY:MS", OPTION_LIST, AT(goodput),
+     .help = "count requests within these limits: ttft:500 tpot:50 e2el:9000",
+     .many = true},
+    {"metric-mode", "WHOSE", OPTION_CHOICE, AT(metric_mode),
+     .help = "definitions: stoke, or vllm where its differ (duration from the "
+             "start, peaks by whole seconds, ramps by number, 0 for none)",
+     .choices = "stoke vllm", .shown_default = "stoke"},
+    {"save-result", NULL, OPTION_BOOLEAN, AT(save_result),
+     .help = "write the results as JSON"},
+    {"save-detailed", NULL, OPTION_BOOLEAN, AT(save_detailed),
+     .help = "and lengths, times and texts of every request"},
+    {"append-result", NULL, OPTION_BOOLEAN, AT(append_result),
+     .help = "add the results to the file as one more line"},
+    {"result-dir", "DIR", OPTION_STRING, AT(result_dir),
+     .help = "folder of the file; made if it is not there"},
+    {"result-filename", "NAME", OPTION_STRING, AT(result_filename),
+     .help = "its name", .shown_default = "from label, rate, model and time"},
+    {"label", "TEXT", OPTION_STRING, AT(label),
+     .help = "what the file's name begins with",
+     .shown_default = "the backend"},
+    {"metadata", "KEY=VALUE", OPTION_PAIRS, AT(metadata),
+     .help = "put these into the results", .many = true},
+    {"requests-out", "FILE", OPTION_STRING, AT(requests_out),
+     .help = "write a JSON line for each request as it ends"},
+    {"threshold", "EXPR", OPTION_LIST, AT(thresholds),
+     .help = "exit with 99 unless this holds, as in `stoke run`"},
+    {"plot-timeline", NULL, OPTION_BOOLEAN, AT(plot_timeline),
+     .help = "draw every request over time, as an HTML file"},
+    {"timeline-itl-thresholds", "A,B", OPTION_STRING, AT(timeline_thresholds),
+     .help = "gaps from which on it is coloured, ms", .shown_default = "25,50"},
+    {"plot-dataset-stats", NULL, OPTION_BOOLEAN, AT(plot_dataset_stats),
+     .help = "draw the lengths of prompts and answers into the same file"},
+    {"disable-tqdm", NULL, OPTION_BOOLEAN, AT(disable_tqdm),
+     .help = "show no progress"},
+    {"config", "FILE", OPTION_STRING, AT(config_file),
+     .help = "read flags from this file: .json, .yaml, or .lua that returns a "
+             "table; those of the command line go before it"},
+    {"print-config", NULL, OPTION_BOOLEAN, AT(print_config),
+     .help = "print the options of `stoke run` that this comes to, and end"},
+    {"version", NULL, OPTION_BOOLEAN, AT(version),
+     .help = "print the versions of all parts"},
+
+    {"endpoint-type", "NAME", OPTION_STRING, AT(endpoint_type), "Older",
+     "the backend, before 0.11", .hidden = true},
+    {"dataset", "PATH", OPTION_STRING, AT(dataset),
+     .help = "a ShareGPT file, before --dataset-path", .hidden = true},
+    {"protocol", "SCHEME", OPTION_STRING, AT(protocol), .help = "http or https",
+     .hidden = true},
+    {"best-of", "N", OPTION_STRING, AT(best_of), .help = "of the sampling",
+     .hidden = true},
+    {"use-beam-search", NULL, OPTION_BOOLEAN, AT(use_beam_search),
+     .help = "never did anything", .hidden = true,
+     .notice = "--use-beam-search: has no effect, here as there"},
+    {"trust-remote-code", NULL, OPTION_BOOLEAN, AT(trust_remote_code),
+     .help = "nothing here runs code of a model", .hidden = true,
+     .notice = "--trust-remote-code: not needed, no code of a model is run"},
+    {"log-config-file", "FILE", OPTION_STRING, AT(log_config_file),
+     .help = "of Python's logging", .hidden = true,
+     .notice = "--log-config-file: has no effect, it is Python's"},
+};
+
+const struct options_spec bench_options_spec = {
+    .program = "stoke bench serve",
+    .usage = "--model NAME [options]",
+    .intro = "Do what `vllm bench serve` does: the same flags, table, files "
+             "and JSON. Beyond them, everything that `stoke run` tells.",
+    .examples =
+        "stoke bench serve --backend openai-chat --base-url http://h:8000 "
+        "--model llama --dataset-name sharegpt --dataset-path sharegpt.json "
+        "--num-prompts 500 --request-rate 4\t"
+        "500 recorded questions, four a second\n"
+        "stoke bench serve --host h --port 443 --model llama "
+        "--random-input-len 2048 --max-concurrency 8 --num-prompts 24 "
+        "--save-result --result-dir results\t"
+        "random prompts, eight at a time, and a JSON file\n",
+    .footer =
+        "Exit status: 0 done; 1 nothing succeeded, or results could not be "
+        "written; 2 wrong use, before any request; 99 a threshold is broken; "
+        "130 interrupted, with results.",
+    .rows = rows,
+    .n = sizeof rows / sizeof rows[0],
+};
+
+bool bench_is_data(const struct option *row)
+{
+  return row->at >= AT(data) && row->at < AT(data) + sizeof(struct bench_data);
+}
+
+void bench_flags_init(struct bench_flags *f)
+{
+  *f = (struct bench_flags){
+      .num_prompts = 1000,
+      .request_rate = HUGE_VAL,
+      .burstiness = 1,
+      .timeout_ns = 6 * 3600 * NS_PER_SEC,
+      .threads = 1,
+      .port = 8000,
+  };
+  options_init(&f->options, &bench_options_spec, f);
+}
+
+void bench_flags_free(struct bench_flags *f)
+{
+  options_free(&f->options);
+}
+
+/* ---- Namespace(…) ---- */
+
+/* As Python's repr(). */
+static void add_repr(struct buf *out, const char *s)
+{
+  char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
+  buf_addc(out, quote);
+  for (; *s; s++) {
+    if (*s == '\n')
+      buf_adds(out, "\\n");
+    else if (*s == quote || *s == '\\')
+      buf_addf(out, "\\%c", *s);
+    else
+      buf_addc(out, *s);
+  }
+  buf_addc(out, quote);
+}
+
+static bool is_number(const char *s)
+{
+  double x;
+  return units_number(str_of(s), &x) == 0;
+}
+
+static void add_text(struct buf *out, const struct option *row, const char *s)
+{
+  struct buf shown = {0};
+  if (row->secret)
+    buf_adds(&shown, MASK);
+  else if (strstr(s, "://"))
+    mask_url(&shown, str_of(s));
+  else
+    buf_adds(&shown, s);
+  if (bench_is_data(row) && is_number(s))
+    buf_addstr(out, buf_str(&shown));
+  else
+    add_repr(out, buf_cstr(&shown));
+  buf_free(&shown);
+}
+
+/* "Authorization=***": what is secret about a header is not its name. */
+static void add_list(struct buf *out, const struct option *row,
+                     const struct option_list *l)
+{
+  bool headers = str_eq(option_key(row), STR("header"));
+  buf_addc(out, '[');
+  for (size_t i = 0; i < l->n; i++) {
+    struct buf item = {0};
+    if (headers)
+      buf_addf(&item, "%.*s=%s", (int)strcspn(l->items[i], ":="), l->items[i],
+               MASK);
+    else
+      buf_adds(&item, l->items[i]);
+    buf_adds(out, i ? ", " : "");
+    add_repr(out, buf_cstr(&item));
+    buf_free(&item);
+  }
+  buf_addc(out, ']');
+}
+
+void bench_show_float(struct buf *out, double x)
+{
+  struct json_writer w = {.out = out};
+  size_t at = out->len;
+  if (isinf(x)) {
+    buf_adds(out, "inf");
+    return;
+  }
+  json_number(&w, x);
+  if (!memchr(out->p + at, '.', out->len - at))
+    buf_adds(out, ".0");
+}
+
+/* A default in one word is the value itself, others are about it. */
+static void add_unset(struct buf *out, const struct option *row)
+{
+  const char *s = row->shown_default;
+  if (!s || (strchr(s, ' ') && !bench_is_data(row)))
+    buf_adds(out, "None");
+  else if (bench_is_data(row) && is_number(s))
+    buf_adds(out, s);
+  else
+    add_repr(out, s);
+}
+
+static void add_value(struct buf *out, const struct bench_flags *f,
+                      const struct option *row, bool given)
+{
+  const void *at = (const char *)f + row->at;
+  const char *text;
+  switch (row->kind) {
+  case OPTION_BOOLEAN:
+    buf_adds(out, *(const bool *)at ? "True" : "False");
+    return;
+  case OPTION_NUMBER:
+    if (given || row->shown_default)
+      bench_show_float(out, *(const double *)at);
+    else
+      buf_adds(out, "None");
+    return;
+  case OPTION_INTEGER:
+    buf_addf(out, "%lld", (long long)*(const int64_t *)at);
+    return;
+  case OPTION_COUNT:
+    if (given || (row->shown_default && is_number(row->shown_default)))
+      buf_addf(out, "%llu", (unsigned long long)*(const uint64_t *)at);
+    else
+      buf_adds(out, "None");
+    return;
+  case OPTION_UNSIGNED: buf_addf(out, "%u", *(const unsigned *)at); return;
+  case OPTION_DURATION:
+    buf_addf(out, "%g", ns_to_sec(*(const uint64_t *)at));
+    return;
+  case OPTION_LIST:
+  case OPTION_PAIRS:
+    if (given)
+      add_list(out, row, at);
+    else
+      buf_adds(out, "None");
+    return;
+  case OPTION_CHOICE: {
+    struct str rest = str_of(row->choices), word = {0};
+    for (int i = 0; i <= *(const int *)at; i++)
+      word = str_split(&rest, ' ');
+    if (str_eq(word, STR("none")))
+      buf_adds(out, "None");
+    else
+      buf_addf(out, "'%.*s'", STR_ARG(word));
+    return;
+  }
+  default:
+    text = *(char *const *)at;
+    if (text)
+      add_text(out, row, text);
+    else
+      add_unset(out, row);
+  }
+}
+
+void bench_flags_show(const struct bench_flags *f, struct buf *out)
+{
+  buf_adds(out, "Namespace(subparser='bench', bench_type='serve'");
+  for (size_t i = 0; i < bench_options_spec.n; i++) {
+    const struct option *row = &bench_options_spec.rows[i];
+    struct str key = option_key(row);
+    bool given = f->options.source[i] != OPTION_DEFAULT;
+    if (row->hidden && !given)
+      continue;
+    buf_adds(out, ", ");
+    for (size_t k = 0; k < key.len; k++)
+      buf_addc(out, key.p[k] == '-' ? '_' : key.p[k]);
+    buf_addc(out, '=');
+    add_value(out, f, row, given);
+  }
+  buf_adds(out, ")\n");
+}

@@ -1,0 +1,493 @@
+#include "cli/bench_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "cli/config_file.h"
+#include "report/output.h"
+#include "stats/slo.h"
+
+/* More rows than any data set has: its end is the run's. */
+#define MOST_ROWS 1e9
+
+/* One translation under way. */
+struct job {
+  struct bench *b;
+  struct bench_flags *f;
+  struct run_options *r;
+  struct err *e;
+};
+
+static bool is_given(const struct job *j, const char *key)
+{
+  return options_source(&j->f->options, key) != OPTION_DEFAULT;
+}
+
+static void notice(struct job *j, const char *text)
+{
+  option_list_add(&j->r->options.notices, str_of(text));
+}
+
+/* ---- run's options ---- */
+
+static void set(struct job *j, const char *key, const char *value)
+{
+  struct buf place = {0};
+  buf_addf(&place, "--%s %s", key, value);
+  options_set(&j->r->options, key, value, OPTION_FLAG, buf_cstr(&place), j->e);
+  buf_free(&place);
+}
+
+static void set_text(struct job *j, const char *key, const char *value)
+{
+  if (value)
+    set(j, key, value);
+}
+
+static void set_number(struct job *j, const char *key, double x)
+{
+  char text[40];
+  snprintf(text, sizeof text, "%.17g", x);
+  set(j, key, text);
+}
+
+static void set_list(struct job *j, const char *key,
+                     const struct option_list *l)
+{
+  for (size_t i = 0; i < l->n; i++)
+    set(j, key, l->items[i]);
+}
+
+static void set_param(struct job *j, const char *name, const char *value)
+{
+  struct buf pair = {0};
+  buf_addf(&pair, "%s=%s", name, value);
+  set(j, "param", buf_cstr(&pair));
+  buf_free(&pair);
+}
+
+/* ---- the data ---- */
+
+static void key_of(const struct option *row, char name[64])
+{
+  struct str key = option_key(row);
+  snprintf(name, 64, "%.*s", STR_ARG(key));
+  for (char *c = name; *c; c++)
+    *c = *c == '-' ? '_' : *c;
+}
+
+static void pass_data(struct job *j)
+{
+  const struct options *o = &j->f->options;
+  char name[64];
+  for (size_t i = 0; i < o->spec->n; i++) {
+    const struct option *row = &o->spec->rows[i];
+    const void *at = (const char *)j->f + row->at;
+    if (!bench_is_data(row) || o->source[i] == OPTION_DEFAULT)
+      continue;
+    key_of(row, name);
+    if (row->kind == OPTION_BOOLEAN)
+      set_param(j, name, *(const bool *)at ? "true" : "false");
+    else
+      set_param(j, name, *(char *const *)at);
+  }
+}
+
+static bool is_dataset_name(const char *s)
+{
+  return s[0] && !strpbrk(s, "./\\");
+}
+
+/* In 2024 --dataset was a ShareGPT file. */
+static void pass_dataset(struct job *j)
+{
+  struct bench_flags *f = j->f;
+  const char *name = f->dataset_name;
+  if (f->dataset && is_dataset_name(f->dataset) && !name) {
+    name = f->dataset;
+  } else if (f->dataset) {
+    if (f->data.dataset_path)
+      err_add(j->e, "--dataset %s: there is --dataset-path too; leave one out",
+              f->dataset);
+    set_param(j, "dataset_path", f->dataset);
+    name = name ? name : "sharegpt";
+  }
+  if (name && strcmp(name, "custom_mm") == 0) {
+    notice(j, "--dataset-name custom_mm: it is custom_image today");
+    name = "custom_image";
+  }
+  if (name)
+    set_param(j, "dataset_name", name);
+}
+
+static void pass_loras(struct job *j)
+{
+  struct buf list = {0};
+  for (size_t i = 0; i < j->f->lora_modules.n; i++)
+    buf_addf(&list, "%s%s", i ? "," : "", j->f->lora_modules.items[i]);
+  if (list.len)
+    set_param(j, "lora_modules", buf_cstr(&list));
+  buf_free(&list);
+}
+
+static void pass_requests(struct job *j)
+{
+  struct bench_flags *f = j->f;
+  char text[32];
+  pass_dataset(j);
+  pass_data(j);
+  pass_loras(j);
+  snprintf(text, sizeof text, "%" PRId64, f->num_prompts);
+  set_param(j, "num_prompts", text);
+  if (f->skip_chat_template)
+    set_param(j, "skip_chat_template", "true");
+  if (is_given(j, "self-timed"))
+    set_param(j, "self_timed", f->self_timed ? "true" : "false");
+}
+
+/* ---- bodies ---- */
+
+static void put_number(struct job *j, json_value *body, const char *key,
+                       const char *flag, const char *value)
+{
+  double x;
+  if (!value)
+    return;
+  if (units_number(str_of(value), &x) < 0 || !isfinite(x)) {
+    err_add(j->e, "--%s %s: not a number", flag, value);
+    return;
+  }
+  /* --extra-body goes before the flags. */
+  if (!json_get(body, key))
+    json_put(body, str_of(key), json_parse(str_trim(str_of(value)), NULL));
+}
+
+static unsigned put_samplings(struct job *j, json_value *body)
+{
+  const struct bench_flags *f = j->f;
+  const struct {
+    const char *key, *flag, *value;
+  } all[] = {
+      {"temperature", "temperature", f->temperature},
+      {"top_p", "top-p", f->top_p},
+      {"top_k", "top-k", f->top_k},
+      {"min_p", "min-p", f->min_p},
+      {"frequency_penalty", "frequency-penalty", f->frequency_penalty},
+      {"presence_penalty", "presence-penalty", f->presence_penalty},
+      {"repetition_penalty", "repetition-penalty", f->repetition_penalty},
+      {"best_of", "best-of", f->best_of},
+  };
+  unsigned n = 0;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    n += all[i].value != NULL;
+    put_number(j, body, all[i].key, all[i].flag, all[i].value);
+  }
+  return n;
+}
+
+static void put_template(struct job *j, json_value *body)
+{
+  const char *kwargs = j->f->chat_template_kwargs;
+  if (!kwargs)
+    return;
+  if (j->b->backend && strcmp(j->b->backend->api, "chat") == 0)
+    json_put(body, STR("chat_template_kwargs"),
+             json_parse(str_of(kwargs), NULL));
+  else
+    notice(j, "--chat-template-kwargs: prompts are sent as they are, no "
+              "template is applied here, so they have no effect");
+}
+
+/* What every body gets: the sampling, what vLLM's own endpoints are told,
+ * and --extra-body over both. */
+static void pass_bodies(struct job *j)
+{
+  const struct bench_backend *b = j->b->backend;
+  struct buf text = {0};
+  json_value *body =
+      json_parse(j->f->extra_body ? str_of(j->f->extra_body) : STR("{}"), NULL);
+  unsigned n = put_samplings(j, body);
+  if (n && b && !b->samples)
+    err_add(j->e,
+            "--backend %s: Sampling parameters are only supported by "
+            "openai-compatible backends; leave --temperature and its "
+            "like out",
+            b->name);
+  put_template(j, body);
+  if (b && b->vllm && !b->samples && !json_get(body, "truncate_prompt_tokens"))
+    json_put(body, STR("truncate_prompt_tokens"), json_parse(STR("-1"), NULL));
+  if (json_first(body)) {
+    json_print(&text, body);
+    set(j, "extra-body", buf_cstr(&text));
+  }
+  json_free(body);
+  buf_free(&text);
+}
+
+/* ---- the load ---- */
+
+static void check_ramp(struct job *j)
+{
+  const struct bench_flags *f = j->f;
+  bool both =
+      is_given(j, "ramp-up-start-rps") && is_given(j, "ramp-up-end-rps");
+  if (!f->ramp_up) {
+    if (is_given(j, "ramp-up-start-rps") || is_given(j, "ramp-up-end-rps"))
+      notice(j, "--ramp-up-start-rps and --ramp-up-end-rps have no effect "
+                "without --ramp-up-strategy");
+    return;
+  }
+  if (isfinite(f->request_rate))
+    err_add(j->e,
+            "--request-rate %g: When using ramp-up, do not specify "
+            "--request-rate; --ramp-up-start-rps and "
+            "--ramp-up-end-rps say it",
+            f->request_rate);
+  if (!both) {
+    err_add(j->e, "--ramp-up-strategy: both --ramp-up-start-rps and "
+                  "--ramp-up-end-rps must be specified");
+    return;
+  }
+  if (f->ramp_up_from > f->ramp_up_to)
+    err_add(j->e,
+            "--ramp-up-start-rps %g: Ramp-up start RPS must be less than "
+            "end RPS (%g)",
+            f->ramp_up_from, f->ramp_up_to);
+  if (f->ramp_up == 2 && f->ramp_up_from == 0)
+    err_add(j->e, "--ramp-up-start-rps 0: For exponential ramp-up, the start "
+                  "RPS cannot be 0");
+  if (f->ramp_up_to == 0)
+    err_add(j->e, "--ramp-up-end-rps 0: a ramp must lead somewhere");
+  if (f->num_prompts < 1)
+    err_add(j->e, "--num-prompts %" PRId64 ": a ramp needs to know how many",
+            f->num_prompts);
+}
+
+static void pass_load(struct job *j)
+{
+  const struct bench_flags *f = j->f;
+  struct load *l = &j->r->config.load;
+  check_ramp(j);
+  j->r->until_exhausted = f->num_prompts <= 0;
+  set_number(j, "num-requests",
+             f->num_prompts > 0 ? (double)f->num_prompts : MOST_ROWS);
+  set_number(j, "request-rate", f->ramp_up ? INFINITY : f->request_rate);
+  if (is_given(j, "max-concurrency"))
+    set_number(j, "max-concurrency", (double)f->max_concurrency);
+  if (isfinite(f->request_rate) && !f->ramp_up) {
+    if (isinf(f->burstiness))
+      set(j, "arrival", "constant");
+    else if (f->burstiness != 1)
+      set_number(j, "burstiness", f->burstiness);
+  }
+  set_number(j, "seed", (double)f->seed);
+  set_number(j, "threads", f->threads);
+  l->warmup_requests = f->num_warmups;
+  l->warmup_at_once = true;
+  l->drain_ns = 24 * 3600 * NS_PER_SEC;
+  j->r->config.timeout_ns = f->timeout_ns;
+  if (f->probe_rate < 0)
+    err_add(j->e, "--probe-request-rate %g: must not be negative",
+            f->probe_rate);
+}
+
+/* ---- results ---- */
+
+bool bench_saves(const struct bench_flags *f)
+{
+  return f->save_result || f->append_result;
+}
+
+static void read_goodput(struct job *j)
+{
+  const struct option_list *l = &j->f->goodput;
+  for (size_t i = 0; i < l->n; i++) {
+    struct err one = {0};
+    if (slo_parse(&j->r->config.slo, str_of(l->items[i]), &one) < 0)
+      err_add(j->e, "--%.*s", STR_ARG(str_trim(str_of(err_text(&one)))));
+    err_free(&one);
+  }
+}
+
+static void read_timeline(struct job *j)
+{
+  struct str rest = str_of(j->f->timeline_thresholds);
+  double *ms = j->b->thresholds_ms;
+  size_t n = 0;
+  bool good = true;
+  ms[0] = 25;
+  ms[1] = 50;
+  while (rest.p) {
+    struct str one = str_trim(str_split(&rest, ','));
+    double x;
+    good = good && units_number(one, &x) == 0 && x >= 0 && n < 2;
+    if (good)
+      ms[n++] = x;
+  }
+  if (j->f->timeline_thresholds && (!good || n != 2))
+    err_add(j->e,
+            "--timeline-itl-thresholds %s: Invalid "
+            "--timeline-itl-thresholds format; two numbers of ms, as "
+            "25,50",
+            j->f->timeline_thresholds);
+}
+
+/* What was asked for and would silently come to nothing. */
+static void notice_unsaved(struct job *j)
+{
+  const struct bench_flags *f = j->f;
+  bool file = bench_saves(f) || f->plot_timeline || f->plot_dataset_stats;
+  if (f->result_filename && !file)
+    notice(j, "--result-filename: nothing is saved without --save-result");
+  if (f->save_detailed && !bench_saves(f))
+    notice(j, "--save-detailed: nothing is saved without --save-result");
+}
+
+/* vLLM makes one folder; a path of several here is made as well. */
+static void make_folder(struct job *j)
+{
+  const struct bench_flags *f = j->f;
+  struct buf path = {0};
+  struct str rest = str_of(f->result_dir);
+  if (!f->result_dir ||
+      !(bench_saves(f) || f->plot_timeline || f->plot_dataset_stats))
+    return;
+  while (rest.p) {
+    struct str part = str_split(&rest, '/');
+    buf_addstr(&path, part);
+    if (path.len && mkdir(buf_cstr(&path), 0777) < 0 && errno != EEXIST) {
+      err_add(j->e, "--result-dir %s: %s", f->result_dir, strerror(errno));
+      break;
+    }
+    buf_addc(&path, '/');
+  }
+  buf_free(&path);
+}
+
+static const char *label_of(const struct bench *b)
+{
+  const struct bench_flags *f = &b->flags;
+  if (f->label)
+    return f->label;
+  return b->backend ? b->backend->name : "openai";
+}
+
+static char *default_name(const struct bench *b, const char *model)
+{
+  const struct bench_flags *f = &b->flags;
+  unsigned long long now = clock_wall_ns();
+  unsigned long long cap = f->max_concurrency;
+  if (!f->ramp_up)
+    return output_name(label_of(b), f->request_rate, cap, model, now);
+  return output_name_ramp(label_of(b),
+                          f->ramp_up == 1 ? "linear" : "exponential",
+                          f->ramp_up_from, f->ramp_up_to, cap, model, now);
+}
+
+char *bench_file_name(const struct bench *b, const char *model)
+{
+  const struct bench_flags *f = &b->flags;
+  struct buf path = {0};
+  char *name = f->result_filename ? mem_strdup(f->result_filename)
+                                  : default_name(b, model);
+  if (f->result_dir && name[0] != '/') {
+    buf_adds(&path, f->result_dir);
+    if (path.len && path.p[path.len - 1] != '/')
+      buf_addc(&path, '/');
+  }
+  buf_adds(&path, name);
+  mem_free(name);
+  return buf_take(&path);
+}
+
+static void pass_results(struct job *j)
+{
+  const struct bench_flags *f = j->f;
+  set_text(j, "percentile-metrics", f->percentile_metrics);
+  set_text(j, "metric-percentiles", f->metric_percentiles);
+  set_list(j, "metadata", &f->metadata);
+  set_list(j, "threshold", &f->thresholds);
+  set_text(j, "requests-out", f->requests_out);
+  read_goodput(j);
+  read_timeline(j);
+  notice_unsaved(j);
+  make_folder(j);
+  /* As there, an earlier file of that name is replaced. */
+  j->r->force = true;
+  j->r->append = f->append_result;
+  j->r->no_live = f->disable_tqdm;
+  j->r->print_config = f->print_config;
+}
+
+/* ---- everything ---- */
+
+static void pass_target(struct job *j)
+{
+  struct bench_flags *f = j->f;
+  j->b->backend = bench_backend_of(f, j->r, j->e);
+  bench_target_set(f, j->b->backend, j->r, j->e);
+  set_text(j, "model", f->served_model_name ? f->served_model_name : f->model);
+  set_text(j, "api-key-env", f->api_key_env);
+  set_text(j, "api-key", f->api_key);
+  set_text(j, "cacert", f->cacert);
+  set_list(j, "header", &f->headers);
+  if (f->insecure)
+    set(j, "insecure", "yes");
+  if (f->request_id_prefix)
+    j->r->config.request_id_prefix = mem_strdup(f->request_id_prefix);
+}
+
+static void translate(struct job *j)
+{
+  option_list_add(&j->r->options.args, STR("builtin:bench"));
+  pass_target(j);
+  pass_requests(j);
+  pass_bodies(j);
+  pass_load(j);
+  pass_results(j);
+  j->r->preflight = false;
+  j->r->config.fail_fast = 10;
+  j->r->config.keep_text = j->f->save_detailed && bench_saves(j->f);
+}
+
+enum options_result bench_options_read(struct bench *b, struct run_options *r,
+                                       int argc, char *const argv[],
+                                       struct err *e)
+{
+  struct job j = {.b = b, .f = &b->flags, .r = r, .e = e};
+  struct options *o = &b->flags.options;
+  unsigned before = e->count;
+  enum options_result result;
+  bench_flags_init(&b->flags);
+  run_options_init(r, &run_options_spec);
+  result = options_parse(o, argc, argv, e);
+  if (result != OPTIONS_HELP && b->flags.config_file)
+    config_file_read(o, b->flags.config_file, e);
+  r->options.help_word = o->help_word;
+  r->version = b->flags.version;
+  if (result == OPTIONS_HELP || r->version)
+    return result == OPTIONS_HELP ? result : OPTIONS_OK;
+  if (o->args.n && e->count == before)
+    err_add(e, "%s: scenario: `stoke bench serve` has its own",
+            b->flags.config_file);
+  translate(&j);
+  for (size_t i = 0; i < o->notices.n; i++)
+    option_list_add(&r->options.notices, str_of(o->notices.items[i]));
+  run_options_check(r, e);
+  if (r->config.base_url)
+    bench_target_notice_environment(r);
+  return e->count > before ? OPTIONS_ERROR : OPTIONS_OK;
+}
+
+void bench_free(struct bench *b)
+{
+  bench_flags_free(&b->flags);
+  mem_free(b->path);
+}
