@@ -32,7 +32,7 @@ return {
     }
     s:plan(last)
     for i = 1, last do
-      if i > 1 then s:think(params.think:sample(s.rng)) end
+      if i > 1 then s:think(params.think) end
       local r = chat:next()
       if not r.ok then return s:fail(r.error) end
     end

@@ -45,7 +45,7 @@
 ---@field init? fun(ctx: stoke.Context) once on every thread, after `setup` and before any load
 ---@field exit? fun(ctx: stoke.Context): any once on every thread, after the drain. Plain data that it returns is `results.threads[i]` in `summary`: what each thread has kept in variables of its own
 ---@field teardown? fun(run: stoke.Run) once, on the main thread, after the drain
----@field summary? fun(results: table): table|string|nil once, at the end. A table is merged into the results' `custom`, a string is printed after the table. `results` is the results file's object; what is under `"stoke"` can be reached from the top (`results.outcomes`)
+---@field summary? fun(results: stoke.Results): table|string|nil once, at the end. A table is merged into the results' `custom`, a string is printed after the table
 
 ---A threshold that ends the run when it is broken: `{ "error_rate < 5%", abort_on_fail = true, grace = "10s" }`.
 ---@class stoke.Threshold
@@ -169,12 +169,12 @@ function session:request(request) end
 ---@return stoke.Response
 function session:http(exchange) end
 
----Wait.
----@param time number|string
+---Wait: seconds, `"250ms"`, or a distribution to draw from, as `"exp(2s)"` or a parameter of type `dist`.
+---@param time number|string|stoke.Dist
 function session:sleep(time) end
 
 ---Wait, and count it as the user's think time.
----@param time number|string
+---@param time number|string|stoke.Dist
 function session:think(time) end
 
 ---Run functions side by side, each with a child session as its argument, and wait for all.
@@ -355,6 +355,25 @@ local measurement = {}
 ---@return boolean holds, number? value in the expression's unit; nil when there is no data, which does not hold
 function measurement:holds(expression) end
 
+---What `summary` gets: the results file's object, where what is under `"stoke"` can also be reached from
+---the top. Times are in milliseconds here, as in the file.
+---@class stoke.Results
+---@field completed integer
+---@field failed integer
+---@field duration number seconds
+---@field request_throughput number
+---@field output_throughput number
+---@field outcomes table<string, integer>
+---@field latency table<string, table<string, number>> `results.latency.ttft.p99`: `ttft`, `tpot`, `itl`, `e2el`, `queue`, … with `count`, `mean`, `p50`, `p99`, …
+---@field tags table<string, table<string, table>> `results.tags.class.long`: `completed`, `failed`, `outcomes`, `latency`, …
+---@field turns table[] the same by turn
+---@field stages table[] the same by stage, each with its `label`
+---@field sessions table `started`, `completed`, `failed`, `cut`, `duration`, …
+---@field custom table<string, any> metrics of the scenario: `results.custom.tool_calls.sum`
+---@field checks table[] `name`, `passed`, `failed`, `rate`
+---@field thresholds table[]
+---@field threads any[] what each thread's `exit` returned
+
 --| ## Recording
 --|
 --| What a scenario measures by itself is declared in its `metrics` and recorded from any hook, with
@@ -404,7 +423,8 @@ function measurement:holds(expression) end
 --| and said so. `abort` or `abort after 10s` behind the expression (`--threshold "error_rate < 5% abort after 10s"`)
 --| looks once a second while the run goes on, and stops it.
 --|
---| The exit status is 99 when a threshold is broken; 130 (interrupted) and 1 (nothing succeeded, or a fault) go before it.
+--| The exit status is 99 when a threshold is broken; 130 (interrupted) and 1 (no request or no session succeeded, or
+--| a fault, such as an error in `control`, `teardown` or `summary`) go before it.
 
 --| ## A request
 
@@ -517,12 +537,15 @@ function measurement:holds(expression) end
 ---@field session integer the session's id; of a request scenario the request's
 ---@field turn integer 1, 2, 3 … within the session
 ---@field branch integer 0, or the number of the branch of `s:parallel`
+---@field tags table<string, string> of the request
+---@field params table<string, any> the parameters, and
+---@field data any what `setup` returned: in hooks that get nothing else
 ---@field status? integer HTTP; nil when there was no answer
 ---@field error? string the server's or the transport's words, when not ok
 ---@field error_type? string the server's name for it
 ---@field text string the answer, up to `--max-answer` (64M)
 ---@field reasoning string
----@field body? string the raw body, when `keep_body` asked for it
+---@field body? string the raw body, when `keep_body` asked for it; of `embeddings`, `rerank` and other answers without tokens always
 ---@field tool_calls? stoke.ToolCall[] merged by index
 ---@field finish_reason? string
 ---@field usage? stoke.Usage as the server told it
@@ -683,6 +706,12 @@ function stoke.read(path) end
 ---@param path string
 ---@return string[]? lines, string? err
 function stoke.lines(path) end
+
+---Bytes in base64, for a picture in a message:
+---`"data:image/png;base64," .. stoke.base64(stoke.read("cat.png"))`.
+---@param bytes string
+---@return string
+function stoke.base64(bytes) end
 
 ---Ask the run to end: nothing new is sent, what is in flight is drained. `os.exit` does the same.
 ---@param reason? string

@@ -301,7 +301,8 @@ static void announce(const struct job *j)
   if (scenario_has(j->scenario, HOOK_CONTROL))
     buf_adds(&load, "its control function drives the load");
   else
-    run_options_describe(&j->options, &load);
+    run_options_describe(&j->options, scenario_has(j->scenario, HOOK_SESSION),
+                         &load);
   mask_url(&url, str_of(j->options.config.base_url));
   log_line("%s to %s (%s): %s", j->scenario->name, buf_cstr(&url),
            j->options.config.model, buf_cstr(&load));

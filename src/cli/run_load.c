@@ -442,20 +442,21 @@ static void describe_ramp(struct buf *out, const struct ramp *r)
     buf_addf(out, " to %.6g", r->to);
 }
 
-static void describe_stage(struct buf *out, const struct stage *s)
+static void describe_stage(struct buf *out, const struct stage *s,
+                           const char *what)
 {
   bool slots = s->concurrency.from > 0 || s->concurrency.to > 0;
   char text[32];
   if (s->n_offsets) {
     buf_addf(out, "%zu arrivals", s->n_offsets);
   } else if (isinf(s->rate.from)) {
-    buf_adds(out, "all requests at once");
+    buf_addf(out, "all %ss at once", what);
   } else if (s->rate.from > 0 || s->rate.to > 0) {
     describe_ramp(out, &s->rate);
-    buf_addf(out, " requests/s (%s)", arrival_name(s->arrival));
+    buf_addf(out, " %ss/s (%s)", what, arrival_name(s->arrival));
   } else if (slots) {
     describe_ramp(out, &s->concurrency);
-    buf_addf(out, " request%s at a time",
+    buf_addf(out, " %s%s at a time", what,
              s->concurrency.to == 1 && s->concurrency.from == 1 ? "" : "s");
     slots = false;
   } else {
@@ -467,13 +468,15 @@ static void describe_stage(struct buf *out, const struct stage *s)
     buf_adds(out, " in flight");
   }
   if (s->num_requests)
-    buf_addf(out, ", %" PRIu64 " requests", s->num_requests);
+    buf_addf(out, ", %" PRIu64 " %s%s", s->num_requests, what,
+             s->num_requests == 1 ? "" : "s");
   if (s->duration_ns)
     buf_addf(out, s->num_requests ? " or %s" : " for %s",
              units_show_duration(s->duration_ns, text));
 }
 
-void run_options_describe(const struct run_options *r, struct buf *out)
+void run_options_describe(const struct run_options *r, bool sessions,
+                          struct buf *out)
 {
   const struct load *l = &r->config.load;
   char text[32];
@@ -481,8 +484,11 @@ void run_options_describe(const struct run_options *r, struct buf *out)
     struct stage s = load_stage(l, i);
     if (i)
       buf_adds(out, "; then ");
-    describe_stage(out, &s);
+    describe_stage(out, &s, sessions ? "session" : "request");
   }
+  if (r->config.max_requests)
+    buf_addf(out, ", at most %" PRIu64 " request%s", r->config.max_requests,
+             r->config.max_requests == 1 ? "" : "s");
   if (l->warmup_requests)
     buf_addf(out, ", after %" PRIu64 " to warm up", l->warmup_requests);
   if (l->warmup_ns)

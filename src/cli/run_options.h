@@ -74,8 +74,10 @@ enum load_nature {
  * set of load_nature. 0 or -1. In run_load.c. */
 int run_options_settle(struct run_options *r, const json_value *load,
                        unsigned nature, const char *place, struct err *e);
-/* The load in words: "4 at a time for 10 s". Appended. */
-void run_options_describe(const struct run_options *r, struct buf *out);
+/* The load in words: "4 requests at a time for 10 s"; or of sessions. Appended.
+ */
+void run_options_describe(const struct run_options *r, bool sessions,
+                          struct buf *out);
 /* Where the API key, or a header in its place, came from; NULL: no key. */
 const char *run_options_key_source(const struct run_options *r);
 void run_options_free(struct run_options *r);

@@ -169,23 +169,25 @@ static void fill_figures(const struct run_report *r, const struct summary *s,
 
 /* What control(run) reported, and the scenario's own summary(): into the
  * results, or as text. */
-static void ask_scenario(const struct run_report *r, const struct summary *s,
+static bool ask_scenario(const struct run_report *r, const struct summary *s,
                          struct run_extras *x, struct run_info *info,
                          struct texts *t)
 {
   struct buf json = {0}, answer = {0};
   struct wrk_figures figures = {0};
+  bool ok;
   add_custom(t, buf_str(&r->result->reports));
   run_extras_fill(x, buf_str(&t->custom), info);
   if (!scenario_has(r->scenario, HOOK_SUMMARY) || !r->result->vm)
-    return;
+    return true;
   results_write(&json, s, info, r->options->blocks);
   if (r->scenario->wrk_url)
     fill_figures(r, s, &figures);
   vm_figures(r->result->vm, &figures);
   if (r->result->exits)
     vm_threads(r->result->vm, r->result->exits, r->result->threads);
-  if (vm_summary(r->result->vm, buf_str(&json), &answer, &t->said) == VM_OK) {
+  ok = vm_summary(r->result->vm, buf_str(&json), &answer, &t->said) == VM_OK;
+  if (ok) {
     add_custom(t, buf_str(&answer));
     run_extras_fill(x, buf_str(&t->custom), info);
   }
@@ -194,6 +196,7 @@ static void ask_scenario(const struct run_report *r, const struct summary *s,
   samples_free(&figures.rate);
   buf_free(&json);
   buf_free(&answer);
+  return ok;
 }
 
 /* A reader that has had enough (a pipe to head) is no failure. */
@@ -269,6 +272,13 @@ static bool script_failed(const struct run_report *r)
           script_errors_total(errors) > r->options->config.max_script_errors);
 }
 
+/* Nor is there one that only was not finished. */
+static bool all_sessions_failed(const struct run_report *r)
+{
+  const uint64_t *ends = r->result->sessions.ends;
+  return ends[SESSION_FAILED] && !ends[SESSION_COMPLETED] && !ends[SESSION_CUT];
+}
+
 int run_report(const struct run_report *r)
 {
   struct texts t = {0};
@@ -293,10 +303,12 @@ int run_report(const struct run_report *r)
     r->front->describe(&s, &info, r->front->ud);
   run_extras_init(&extras, r->scenario, r->result, &s,
                   &r->options->config.thresholds);
-  ask_scenario(r, &s, &extras, &info, &t);
+  if (!ask_scenario(r, &s, &extras, &info, &t))
+    status = 1;
   if (show(r, &s, &extras, &info, &t) < 0)
     status = 1;
-  if (s.completed == 0 || script_failed(r) || r->result->control_failed)
+  if (s.completed == 0 || all_sessions_failed(r) || script_failed(r) ||
+      r->result->control_failed || r->result->teardown_failed)
     status = 1;
   if (save(r, &s, &info) < 0)
     status = 1;

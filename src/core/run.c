@@ -410,7 +410,7 @@ int run_execute(const struct config *c, const struct scenario *s,
   mem_free(r.live);
   custom_deinit(&r.declared);
   if (!r.failed) {
-    vm_teardown(out->vm);
+    out->teardown_failed = vm_teardown(out->vm) == VM_FAILED;
     return 0;
   }
   metrics_free(out->metrics);

@@ -99,7 +99,8 @@ struct run_result {
   enum stop_reason stop_reason;
   char stop_detail[200];  /* the script's words, the signal's name, or "" */
   int signal;             /* 0, SIGINT or SIGTERM */
-  bool control_failed;    /* control(run) ended in an error */
+  bool control_failed;    /* control(run) ended in an error, */
+  bool teardown_failed;   /* and so did teardown(run) */
   unsigned threads;       /* workers that there were */
   char *preconnect_error; /* NULL when all went well */
 };

@@ -32,3 +32,20 @@ int base64_decode(struct buf *out, struct str text)
   }
   return n >= 6 ? -1 : 0;
 }
+
+void base64_encode(struct buf *out, struct str bytes)
+{
+  static const char digits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *p = (const void *)bytes.p;
+  for (size_t i = 0; i < bytes.len; i += 3) {
+    size_t left = bytes.len - i;
+    uint32_t bits = (uint32_t)p[i] << 16;
+    bits |= left > 1 ? (uint32_t)p[i + 1] << 8 : 0;
+    bits |= left > 2 ? p[i + 2] : 0;
+    buf_addc(out, digits[bits >> 18]);
+    buf_addc(out, digits[bits >> 12 & 63]);
+    buf_addc(out, left > 1 ? digits[bits >> 6 & 63] : '=');
+    buf_addc(out, left > 2 ? digits[bits & 63] : '=');
+  }
+}

@@ -206,6 +206,9 @@ static int read_numbers(struct mock_ask *a, int *status, struct buf *why)
   a->dimensions = whole(a->root, "dimensions", 1, 8);
   if (a->dimensions < 1 || a->dimensions > 4096)
     return refuse(status, why, 400, "dimensions must be from 1 to 4096");
+  a->top = whole(a->root, "top_n", 1, INT64_MAX);
+  if (a->top < 1)
+    return refuse(status, why, 400, "top_n must be at least 1");
   a->max_tokens = read_longest(a);
   if (a->max_tokens == -2)
     return refuse(status, why, 400, "max_tokens must be at least 1");

@@ -23,6 +23,7 @@ struct mock_ask {
   uint64_t prompt_tokens;       /* whitespace-separated words */
   int64_t inputs;               /* texts to embed, documents to rank */
   int64_t dimensions;           /* of a vector */
+  int64_t top;                  /* documents that a ranking names */
   json_value *root;             /* owned */
   const json_value *mock;       /* the body's "mock" object, or NULL */
   json_value *events;           /* mock.events: [[at_ms, "bytes"], ...] */

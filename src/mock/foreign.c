@@ -173,7 +173,7 @@ static void add_ranks(const struct mock_foreign *f, const struct mock_ask *a,
   buf_addf(out, "{\"id\":\"%s\",\"model\":", f->reply->id);
   mock_foreign_quote(out, f->reply->model);
   buf_adds(out, ",\"results\":[");
-  for (int64_t i = 0; i < a->inputs; i++)
+  for (int64_t i = 0; i < a->inputs && i < a->top; i++)
     buf_addf(out, "%s{\"index\":%lld,\"relevance_score\":%.6f}", i ? "," : "",
              (long long)i, 1 / (double)(i + 2));
   buf_addc(out, ']');

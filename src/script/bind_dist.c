@@ -16,6 +16,18 @@ void dist_push(lua_State *L, const struct dist *d)
   lua_setmetatable(L, -2);
 }
 
+const struct dist *test_dist(lua_State *L, int i)
+{
+  const struct dist *d = NULL;
+  if (lua_getmetatable(L, i)) {
+    luaL_getmetatable(L, DIST_MT);
+    if (lua_rawequal(L, -1, -2))
+      d = lua_touserdata(L, i);
+    lua_pop(L, 2);
+  }
+  return d;
+}
+
 static int sample_l(lua_State *L)
 {
   const struct dist *d = luaL_checkudata(L, 1, DIST_MT);

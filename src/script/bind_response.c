@@ -200,6 +200,32 @@ static void push_branch(lua_State *L, const struct response *r)
   lua_pushnumber(L, r->record->branch);
 }
 
+static void push_params(lua_State *L, const struct response *r)
+{
+  (void)r;
+  vm_push_ref(L, REF_PARAMS);
+}
+
+static void push_data(lua_State *L, const struct response *r)
+{
+  (void)r;
+  vm_push_ref(L, REF_DATA);
+}
+
+/* "a=x,b=y" */
+static void push_tags(lua_State *L, const struct response *r)
+{
+  struct str rest = str_of(r->record->tags);
+  lua_newtable(L);
+  while (rest.len) {
+    struct str value = str_split(&rest, ',');
+    struct str name = str_split(&value, '=');
+    push_str(L, name);
+    push_str(L, value);
+    lua_rawset(L, -3);
+  }
+}
+
 static void push_status(lua_State *L, const struct response *r)
 {
   push_count(L, r->record->status > 0 ? r->record->status : -1);
@@ -419,6 +445,9 @@ static const struct {
     {"session", push_session},
     {"turn", push_turn},
     {"branch", push_branch},
+    {"params", push_params},
+    {"data", push_data},
+    {"tags", push_tags},
     {"status", push_status},
     {"error", push_error},
     {"error_type", push_error_type},

@@ -1,9 +1,9 @@
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/units.h"
 #include "script/bindings.h"
 #include "script/http_table.h"
 #include "script/request_table.h"
@@ -94,20 +94,35 @@ static struct session *check_running(lua_State *L, const char *call)
   return s;
 }
 
-static uint64_t check_seconds(lua_State *L, int i)
+/* "250ms", "2" or "exp(2s)" */
+static bool parse_time(lua_State *L, int i, struct dist *d)
 {
+  struct err ignored = {0};
   struct str text;
-  uint64_t ns;
-  double s;
-  if (lua_type(L, i) == LUA_TSTRING) {
-    text.p = lua_tolstring(L, i, &text.len);
-    if (units_duration(text, &ns) == 0)
-      return ns;
-  }
-  s = luaL_checknumber(L, i);
-  luaL_argcheck(L, s < 1e9, i, "seconds expected, and fewer");
+  int status;
+  text.p = lua_tolstring(L, i, &text.len);
+  vm_guard(vm_of(L));
+  status = dist_parse(text, d, "", &ignored);
+  err_free(&ignored);
+  vm_unguard(vm_of(L));
+  return status == 0;
+}
+
+static uint64_t check_time(lua_State *L, const struct session *s, int i)
+{
+  const struct dist *d = test_dist(L, i);
+  struct dist own = {.kind = DIST_CONSTANT};
+  double seconds;
+  if (lua_type(L, i) == LUA_TNUMBER)
+    own.a = lua_tonumber(L, i);
+  else if (!d && !(lua_type(L, i) == LUA_TSTRING && parse_time(L, i, &own)))
+    own.a = INFINITY;
+  seconds = dist_sample(d ? d : &own, s->rng);
+  luaL_argcheck(L, seconds < 1e9, i,
+                "a time is seconds, \"250ms\", or a distribution such as "
+                "\"exp(2s)\"");
   /* A drawn time may well come out negative. */
-  return s > 0 ? (uint64_t)(s * 1e9) : 0;
+  return seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
 }
 
 /* ---- calls that wait ---- */
@@ -142,14 +157,14 @@ static int http_l(lua_State *L)
 static int sleep_l(lua_State *L)
 {
   struct session *s = check_running(L, "sleep");
-  s->wait_ns = check_seconds(L, 2);
+  s->wait_ns = check_time(L, s, 2);
   return wait(L, s, WAIT_ALARM);
 }
 
 static int think_l(lua_State *L)
 {
   struct session *s = check_running(L, "think");
-  s->wait_ns = check_seconds(L, 2);
+  s->wait_ns = check_time(L, s, 2);
   return wait(L, s, WAIT_THINK);
 }
 

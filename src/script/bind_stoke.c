@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "data/base64.h"
 #include "script/bind_json.h"
 #include "script/bindings.h"
 #include "script/files.h"
@@ -21,6 +22,7 @@
  * stoke.dist(text | number)      -> distribution         [-0, +1, v]
  * stoke.read(path)               -> text | nil, err      [-0, +(1|2), m]
  * stoke.lines(path)              -> list | nil, err      [-0, +(1|2), m]
+ * stoke.base64(bytes)            -> text                 [-0, +1, m]
  * stoke.stop([reason])           ask the run to end      [-0, +0, m]
  * stoke.record, stoke.check      see bind_record.c */
 
@@ -134,6 +136,20 @@ static int lines_l(lua_State *L)
   return 1;
 }
 
+static int base64_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  struct str bytes, text;
+  bytes.p = luaL_checklstring(L, 1, &bytes.len);
+  vm_guard(vm);
+  buf_reset(&vm->scratch);
+  base64_encode(&vm->scratch, bytes);
+  vm_unguard(vm);
+  text = buf_str(&vm->scratch);
+  lua_pushlstring(L, text.p ? text.p : "", text.len);
+  return 1;
+}
+
 static int stop_l(lua_State *L)
 {
   vm_stop(vm_of(L), luaL_optstring(L, 1, "the scenario stopped the run"));
@@ -143,13 +159,9 @@ static int stop_l(lua_State *L)
 void bind_stoke(lua_State *L)
 {
   static const luaL_Reg functions[] = {
-      {"duration", duration_l},
-      {"dist", dist_l},
-      {"rng", rng_l},
-      {"read", read_l},
-      {"lines", lines_l},
-      {"stop", stop_l},
-      {NULL, NULL},
+      {"duration", duration_l}, {"dist", dist_l},   {"rng", rng_l},
+      {"read", read_l},         {"lines", lines_l}, {"base64", base64_l},
+      {"stop", stop_l},         {NULL, NULL},
   };
   const struct vm *vm = vm_of(L);
   lua_newtable(L);

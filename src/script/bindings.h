@@ -22,6 +22,7 @@ struct rng *check_rng(struct lua_State *L, int i); /* [-0, +0, v] */
 
 /* bind_dist.c */
 void bind_dist(struct lua_State *L);                       /* [-0, +0, m] */
+const struct dist *test_dist(struct lua_State *L, int i);  /* NULL: is none */
 void dist_push(struct lua_State *L, const struct dist *d); /* [-0, +1, m] */
 
 /* bind_response.c: a box that shows one response at a time. */

@@ -207,7 +207,8 @@ static int on_payload(const struct wire_payload *p, void *ud)
   add_event(x, p);
   if (x->hooked && tell_script(x, p) != 0)
     return 1;
-  return enough(x);
+  x->hung_up = enough(x);
+  return x->hung_up;
 }
 
 static void on_headers(struct xfer *xf, void *ud)
@@ -352,7 +353,7 @@ static void on_done(struct xfer *xf, void *ud)
   r->refusals = w->refusals;
   r->outcome = verdict(i, w);
   if (x->hangs_up && r->outcome == OUTCOME_TIMEOUT_TOTAL)
-    r->outcome = OUTCOME_CANCELLED;
+    x->hung_up = true;
   if (x->hung_up)
     r->outcome = OUTCOME_CANCELLED;
   if (x->script_failed)
@@ -436,6 +437,13 @@ static uint64_t total_limit(struct exchange *x)
   return x->hangs_up ? q->cancel_after_ns : total;
 }
 
+/* Of embeddings and the like, an answer is its body. */
+static bool body_is_answer(const struct request *q)
+{
+  return q->backend && q->backend->dialect &&
+         !wire_dialect_has_payload(q->backend->dialect);
+}
+
 static struct wire_config wire_config(const struct exchange *x)
 {
   const struct request *q = &x->request;
@@ -445,7 +453,7 @@ static struct wire_config wire_config(const struct exchange *x)
       .choices = q->choices,
       .keep_text = keep,
       .keep_tools = keep,
-      .keep_body = q->keep_body,
+      .keep_body = q->keep_body || (keep && body_is_answer(q)),
       .max_text = x->pool->config.max_answer,
       .raw = !q->backend || !q->backend->dialect,
   };

@@ -7,8 +7,10 @@
 
 static int wrong(struct reader *r, const struct field *f, const char *wanted)
 {
-  return vm_hook_error(r->L, "%s: %s must be %s, not %s", r->what, f->name,
-                       wanted, luaL_typename(r->L, -1));
+  bool digits = lua_type(r->L, -1) == LUA_TSTRING && lua_isnumber(r->L, -1);
+  return vm_hook_error(r->L, "%s: %s must be %s, not %s%s", r->what, f->name,
+                       wanted, luaL_typename(r->L, -1),
+                       digits ? " (tonumber makes one of it)" : "");
 }
 
 struct str check_string(struct reader *r, const struct field *f)

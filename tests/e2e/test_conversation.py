@@ -195,7 +195,7 @@ def test_b162_an_empty_answer_may_fail_the_session(talk):
     local chat = s:conversation { empty = "fail" }
     chat:ask("one") chat:ask("two")""",
              lambda q: stream(delta(None, reasoning_content="hm"),
-                              delta("length"), usage(1, 1)))
+                              delta("length"), usage(1, 1)), code=1)
     assert len(r.turns) == 1
     assert r.stoke["sessions"]["failed"] == 1
     assert "turn 1: the answer is empty" in json.dumps(r.stoke["sessions"])
@@ -231,7 +231,7 @@ def test_forks_go_their_own_ways(talk):
 def test_max_turns(talk):
     r = talk("""
     local chat = s:conversation { max_turns = 2 }
-    while true do chat:ask("again") end""")
+    while true do chat:ask("again") end""", code=1)
     assert len(r.turns) == 2 and r.stoke["sessions"]["failed"] == 1
 
 

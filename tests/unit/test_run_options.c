@@ -23,7 +23,8 @@ struct parsed {
   enum options_result result;
 };
 
-static void parse(struct parsed *p, char *const argv[], const char *load)
+static void parse_as(struct parsed *p, char *const argv[], const char *load,
+                     unsigned nature)
 {
   json_value *v = load ? json_parse(str_of(load), NULL) : NULL;
   int argc = 0;
@@ -32,8 +33,13 @@ static void parse(struct parsed *p, char *const argv[], const char *load)
   *p = (struct parsed){.result = OPTIONS_OK};
   p->result = run_options_read(&p->o, &run_options_spec, argc, argv, &p->e);
   if (p->result != OPTIONS_HELP)
-    run_options_settle(&p->o, v, 0, "s.lua", &p->e);
+    run_options_settle(&p->o, v, nature, "s.lua", &p->e);
   json_free(v);
+}
+
+static void parse(struct parsed *p, char *const argv[], const char *load)
+{
+  parse_as(p, argv, load, 0);
 }
 
 static void done(struct parsed *p)
@@ -391,7 +397,7 @@ static void stages_of_flags(void **state)
   assert_int_equal(l->stages[1].arrival, ARRIVAL_GAMMA);
   assert_true(l->stages[1].burstiness == 0.5);
   assert_true(l->stages[1].concurrency.from == 200);
-  run_options_describe(&p.o, &said);
+  run_options_describe(&p.o, false, &said);
   assert_string_equal(buf_cstr(&said),
                       "1 to 10 requests/s (poisson) for 30 s; then 10 "
                       "requests/s (gamma), at most 200 in flight for 1m 00s");
@@ -472,21 +478,30 @@ static void the_load_in_words(void **state)
   static const struct {
     char *argv[MOST];
     const char *words;
+    unsigned nature;
   } rows[] = {
-      {{NULL}, "1 request at a time for 10 s"},
-      {{"-c8", "-n100"}, "8 requests at a time, 100 requests"},
-      {{"-R4", "-d1m"}, "4 requests/s (poisson) for 1m 00s"},
+      {{NULL}, "1 request at a time for 10 s", 0},
+      {{"-c8", "-n100"}, "8 requests at a time, 100 requests", 0},
+      {{"-R4", "-d1m"}, "4 requests/s (poisson) for 1m 00s", 0},
       {{"-R0.25", "-c9", "-n5", "-d30", "--arrival=constant", "--warmup=3"},
        "0.25 requests/s (constant), at most 9 in flight, 5 requests or 30 s, "
-       "after 3 to warm up"},
-      {{"-Rinf", "-n5"}, "all requests at once, 5 requests"},
+       "after 3 to warm up",
+       0},
+      {{"-Rinf", "-n5"}, "all requests at once, 5 requests", 0},
+      {{"-Rinf", "-n1"}, "all requests at once, 1 request", 0},
+      {{"-c2", "--num-sessions=4"},
+       "2 sessions at a time, 4 sessions",
+       LOAD_SESSIONS},
+      {{"-R5", "--num-sessions=1", "-n9"},
+       "5 sessions/s (poisson), 1 session, at most 9 requests",
+       LOAD_SESSIONS},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct parsed p;
     struct buf out = {0};
-    parse(&p, rows[i].argv, NULL);
-    run_options_describe(&p.o, &out);
+    parse_as(&p, rows[i].argv, NULL, rows[i].nature);
+    run_options_describe(&p.o, rows[i].nature, &out);
     assert_string_equal(buf_cstr(&out), rows[i].words);
     buf_free(&out);
     done(&p);

@@ -19,16 +19,12 @@ return {
 
   -- Once a session, as a coroutine: whatever waits lets the others run.
   session = function(s)
-    local history = {}
+    local chat = s:conversation { max_tokens = 128 }
     for turn = 1, s.params.turns do
-      history[#history + 1] = {
-        role = "user", content = turn == 1 and "Tell me about a river." or "And another one?",
-      }
-      local r = s:request { messages = history, max_tokens = 128 }
+      local r = chat:ask(turn == 1 and "Tell me about a river." or "And another one?")
       if not r.ok then return s:fail(r.error) end
       s:check("says something", #r.text > 0)
-      history[#history + 1] = { role = "assistant", content = r.text }
-      s:think(s.params.think:sample(s.rng))
+      s:think(s.params.think)
     end
   end,
 }

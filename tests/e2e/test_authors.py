@@ -1,0 +1,228 @@
+"""What people write: each scenario of tests/data/scenarios as its author
+would run it, and what the server got."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+from harness.raw import delta, stream, text, usage, whole
+
+pytestmark = pytest.mark.asan
+
+SCENARIOS = Path(__file__).resolve().parents[1] / "data" / "scenarios"
+
+
+@pytest.fixture
+def run(stoke, mock):
+    """run(name, *flags, server=[…]) -> the result; `log` and `bodies` are what
+    the mock got."""
+    def go(name, *flags, server=(), **keywords):
+        m = mock("--ttft", "2ms", "--itl", "1ms", "--log-bodies",
+                 "--log-headers", *server)
+        r = stoke.load(m.url, SCENARIOS / (name + ".lua"), *flags, **keywords)
+        r.log = [q for q in m.stop() if q.get("body")]
+        r.bodies = [json.loads(q["body"]) for q in r.log]
+        return r
+    return go
+
+
+def test_tools_and_retries(run):
+    r = run("tools_and_retries", server=["--tool-calls", 2, "--fault",
+                                         "status:503@/3"])
+    assert r.stoke["sessions"]["completed"] + r.stoke["sessions"][
+        "failed"] == 10
+    custom = r.stoke["custom"]
+    assert custom["retries"]["sum"] >= r.outcomes["http_5xx"] - 10 > 0
+    # However often it was tried: one question, and two answers a call.
+    for body in r.bodies:
+        roles = [m["role"] for m in body["messages"]]
+        rounds = len(roles[2:]) // 3
+        assert roles == ["system", "user"] + rounds * [
+            "assistant", "tool", "tool"]
+        assert (body.get("tool_choice") == "none") == (rounds == 3)
+    assert r.stoke["thresholds"][0]["ok"] is True
+
+
+def test_cached_retrieval(run):
+    r = run("cached_retrieval")
+    hits = r.stoke["custom"]["hits"]
+    assert hits["count"] == 30
+    assert r.stoke["http"]["search"]["count"] == 30 - hits["passed"]
+    tags = r.stoke["tags"]["cache"]
+    assert tags["hit"]["completed"] == hits["passed"]
+    assert tags["miss"]["completed"] == 30 - hits["passed"]
+
+
+def test_tenants(run):
+    r = run("tenants", "-H", "Authorization: Bearer of-the-run")
+    heads = [{k.lower(): v for k, v in q["headers"]} for q in r.log]
+    keys = {(h["x-tenant"], h["authorization"]) for h in heads}
+    assert keys == {(t, "Bearer sk-" + t)
+                    for t in ("acme", "globex", "initech")}
+    counts = {k: v["completed"] for k, v in r.stoke["tags"]["tenant"].items()}
+    assert sum(counts.values()) == 40
+    assert counts["acme"] > counts["initech"]
+
+
+def test_spike(run):
+    r = run("spike")
+    told = r.stoke["custom"]["spike"]
+    assert told["peak"] > told["before"] > 0 and 1 <= told["recovered"] <= 5
+    assert f"recovered after {told['recovered']}" in r.out
+    assert [s["label"] for s in r.stoke["stages"]][:2] == ["before", "spike"]
+
+
+def test_two_models(run):
+    r = run("two_models", "-n", 30, "-c", 3)
+    sent = {m: sum(b["model"] == m for b in r.bodies)
+            for m in ("small", "large")}
+    custom = r.stoke["custom"]
+    assert sent["small"] == custom["words_a"]["count"] > 0
+    assert sent["large"] == custom["words_b"]["count"] > 0
+    assert custom["words_b"]["mean"] > custom["words_a"]["mean"]
+    assert "TTFT p50: a " in r.out
+
+
+def test_interrupts(run):
+    r = run("interrupts")
+    assert r.outcomes == {"ok": 12, "cancelled": 6}
+    assert r.stoke["sessions"]["completed"] == 6
+    last = [b["messages"] for b in r.bodies if len(b["messages"]) == 6]
+    assert len(last) == 6
+    for m in last:
+        # Three words of the story, and no more.
+        assert m[2]["role"] == "assistant"
+        assert 0 < len(m[2]["content"].split()) <= 4
+
+
+def test_picture(run):
+    r = run("picture", "-n", 2)
+    picture = base64.b64encode((SCENARIOS / "pixel.gif").read_bytes())
+    for body in r.bodies:
+        assert body["messages"][0]["content"][1]["image_url"] == {
+            "url": "data:image/gif;base64," + picture.decode(),
+            "detail": "low"}
+
+
+def test_search_pipeline(run):
+    r = run("search_pipeline")
+    assert r.outcomes == {"ok": 12}
+    assert set(r.stoke["tags"]["step"]) == {"embed", "rank", "answer"}
+    ranked = [b for b in r.bodies if "documents" in b]
+    answers = [b["messages"][0]["content"].split("\n")
+               for b in r.bodies if "messages" in b]
+    assert len(ranked) == len(answers) == 4
+    for lines in answers:
+        (b,) = [b for b in ranked if b["query"] == lines[-1]]
+        assert len(lines) == 3 and set(lines[:2]) <= set(b["documents"])
+
+
+def test_structured(stoke, raw_server):
+    said = ['{"name":"Ada","age":36}', '{"name":"Bob"}', "Sorry."]
+    server = raw_server(lambda q: stream(text(said[q.index % 3]),
+                                         delta("stop"), usage(3, 9)))
+    r = stoke.load(server.url, SCENARIOS / "structured.lua", "-n", 9, code=99)
+    assert r.outcomes == {"ok": 3, "check": 6}
+    assert r.stoke["custom"]["valid"]["passed"] == 3
+    words = {e["message"] for e in r.stoke["errors"]}
+    assert words == {"no age", "the answer is not valid JSON (at byte 1)"}
+    assert server.requests[0].json["response_format"]["json_schema"][
+        "schema"]["required"] == ["name", "age"]
+
+
+def test_stop_reading(run):
+    r = run("stop_reading", "-n", 4, "-P", "enough=5", code=1)
+    assert r.outcomes == {"cancelled": 4}
+    assert r.stoke["custom"]["read"]["max"] == 5
+
+
+def test_from_csv(run):
+    r = run("from_csv", "-n", 4)
+    assert [(b["messages"][0]["content"], b["max_tokens"])
+            for b in r.bodies] == [("Hello, world", 5), ('Say "hi"', 6),
+                                   ("Bonjour", 7), ("Hello, world", 5)]
+    assert r.stoke["tags"]["lang"]["fr"]["completed"] == 1
+
+
+# ---- what they stumbled over ----
+
+
+def test_numbers_of_a_csv_are_texts(stoke, raw_server, tmp_path):
+    server = raw_server([])
+    (tmp_path / "s.lua").write_text(
+        "return { request = function()"
+        " return { prompt = 'x', max_tokens = '5' } end }")
+    r = stoke.load(server.url, "s.lua", "-n", 1, code=1)
+    assert ("max_tokens must be a number, not string (tonumber makes one of "
+            "it)") in r.err
+
+
+@pytest.mark.parametrize("time, good", [
+    ("0.001", True), ("'1ms'", True), ("'0.001'", True),
+    ("'uniform(1ms, 2ms)'", True), ("stoke.dist 'exp(1ms)'", True),
+    ("-5", True), ("'soon'", False), ("{}", False), ("nil", False),
+    ("1e10", False), ("0/0", False), ("s.rng", False), ("'exp(1ms'", False),
+])
+def test_times_to_wait(stoke, raw_server, tmp_path, time, good):
+    server = raw_server([])
+    (tmp_path / "s.lua").write_text(
+        "return { load = { num_sessions = 1 }, session = function(s)"
+        f" s:sleep({time}) s:think({time}) end }}")
+    r = stoke.load(server.url, "s.lua", code=1)
+    assert r.stoke["sessions"]["failed"] == (0 if good else 1), r
+    if not good:
+        assert 'a time is seconds, "250ms", or a distribution' in r.err
+
+
+@pytest.mark.parametrize("hook", ["summary", "teardown"])
+def test_a_fault_at_the_end_is_a_fault(stoke, raw_server, tmp_path, hook):
+    server = raw_server(lambda q: stream(text("a"), delta("stop")))
+    (tmp_path / "s.lua").write_text(
+        "return { request = function() return { prompt = 'x' } end, "
+        f"{hook} = function(results) error('oops') end }}")
+    r = stoke.load(server.url, "s.lua", "-n", 1, code=1)
+    assert r.outcomes == {"ok": 1} and "s.lua:1: oops" in r.err
+
+
+def test_a_run_without_a_session_that_succeeded_failed(stoke, raw_server,
+                                                       tmp_path):
+    server = raw_server(lambda q: stream(text("a"), delta("stop")))
+    (tmp_path / "s.lua").write_text(
+        "return { load = { num_sessions = 4 }, session = function(s)"
+        " s:request { prompt = 'x' } if s.id > N then s:fail('no') end end }")
+    script = (tmp_path / "s.lua").read_text()
+    (tmp_path / "s.lua").write_text(script.replace("N", "1"))
+    stoke.load(server.url, "s.lua")
+    (tmp_path / "s.lua").write_text(script.replace("N", "0"))
+    r = stoke.load(server.url, "s.lua", code=1)
+    assert r.outcomes == {"ok": 4}
+
+
+def test_a_hook_sees_the_request_and_the_run(stoke, raw_server, tmp_path):
+    server = raw_server(lambda q: stream(text("a"), delta("stop")))
+    (tmp_path / "s.lua").write_text("""return {
+      params = { p = { default = 5 } },
+      setup = function() return { d = 6 } end,
+      request = function(ctx)
+        return { prompt = "x", tags = ctx.id == 1 and { a = "1", b = "x y" } or nil }
+      end,
+      on_response = function(r)
+        assert(r.params.p == 5 and r.data.d == 6)
+        assert(r.id > 1 or r.tags.a == "1" and r.tags.b == "x y")
+        assert(r.id == 1 or next(r.tags) == nil)
+      end }""")
+    r = stoke.load(server.url, "s.lua", "-n", 2)
+    assert r.outcomes == {"ok": 2}
+
+
+def test_an_embeddings_answer_is_its_body(stoke, raw_server, tmp_path):
+    answer = {"data": [{"embedding": [0.5, 1]}], "usage": {"prompt_tokens": 1}}
+    server = raw_server(lambda q: [whole(answer)])
+    (tmp_path / "s.lua").write_text("""return {
+      request = function() return { endpoint = "embeddings", prompt = "x" } end,
+      on_response = function(r)
+        assert(r:json().data[1].embedding[1] == 0.5 and #r.body > 10)
+      end }""")
+    r = stoke.load(server.url, "s.lua", "-n", 2)
+    assert r.outcomes == {"ok": 2}
