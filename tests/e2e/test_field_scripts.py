@@ -1,6 +1,5 @@
 """What script authors ran into elsewhere, and where modules may come from."""
 
-import os
 import re
 
 import pytest
@@ -86,14 +85,6 @@ def downloads(raw_server):
     return raw_server(answer)
 
 
-def memory_of(p, timeout=120):
-    """Waits for a run; its peak in MiB."""
-    _, status, used = os.wait4(p.popen.pid, 0)
-    p.popen.returncode = os.waitstatus_to_exitcode(status)
-    assert p.wait(timeout).code == 0
-    return used.ru_maxrss >> 10
-
-
 @pytest.mark.skipif(BINARY.endswith("san/stoke"), reason="its own memory")
 @pytest.mark.parametrize("keep", [False, True])
 def test_b147_bodies_are_kept_when_asked_for_and_capped(stoke, downloads,
@@ -101,7 +92,7 @@ def test_b147_bodies_are_kept_when_asked_for_and_capped(stoke, downloads,
     (tmp_path / "s.lua").write_text(DOWNLOAD % str(keep).lower())
     p = stoke.start("-u", downloads.url, "-m", "m", "--no-preflight", "s.lua",
                     "-c", 4, "-n", 8, "--max-answer", "2M")
-    assert memory_of(p) < 100
+    assert p.peak_memory() < 100 and p.wait().code == 0
     custom = strict_json(p.output.read_text())["stoke"]["custom"]
     assert custom["seen"]["sum"] == 8
     assert custom["bytes"]["sum"] == (8 * 2 << 20 if keep else 0)
@@ -116,7 +107,7 @@ def test_b147_wrks_response_gets_no_more_than_is_kept(stoke, downloads,
     function done() io.write("kept ", most, "\\n") end""")
     p = stoke.start("--wrk", "s.lua", "-u", downloads.url + "/big", "-c", 4,
                     "-n", 8, "--max-answer", "1M")
-    assert memory_of(p) < 100
+    assert p.peak_memory() < 100 and p.wait().code == 0
 
 
 def test_answers_in_one_piece_have_a_limit(stoke, raw_server):

@@ -130,7 +130,7 @@ def test_cancelled_with_its_session(script, raw_server):
     s:parallel {{
       function(b) b:http {{ url = "{slow.url}" }} end,
       function(b) b:request {{ prompt = "x" }} b:fail("enough") end }}""",
-               "--num-sessions", 1)
+               "--num-sessions", 1, code=1)
     lines = [q for q in r.requests if q.get("kind")]
     assert [q["outcome"] for q in lines] == ["cancelled"] and r.seconds < 20
     assert json.dumps(r.stoke["sessions"]).count("enough") == 1

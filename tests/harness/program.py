@@ -125,6 +125,17 @@ class Process:
         check_figures(r)
         return r
 
+    def peak_memory(self):
+        """Until it ends; the MiB that it had at most. (What wait4 tells
+        begins with what the parent had when it forked.)"""
+        kib = 0
+        while self.popen.poll() is None:
+            with open(f"/proc/{self.popen.pid}/status") as f:
+                found = re.search(r"VmHWM:\s+(\d+)", f.read())
+            kib = int(found.group(1)) if found else kib
+            time.sleep(0.005)
+        return kib >> 10
+
     def kill(self):
         if self.popen.poll() is None:
             self.popen.kill()
