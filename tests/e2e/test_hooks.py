@@ -156,6 +156,7 @@ def test_stop_from_a_hook(run):
     assert r.seconds < 20 and "seen enough" in r.stoke["stop_reason"]
 
 
+@pytest.mark.interrupts
 def test_a_hook_that_never_returns_ends_the_run(run):
     r = run("on_chunk = function() while true do end end", THREE, "-n", 10,
             code=1, timeout=60)

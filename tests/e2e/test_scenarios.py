@@ -209,6 +209,7 @@ def test_ready_messages_bodies_and_headers(script):
     assert cooked.json["deep"] == {"er": 1} and cooked.headers["x-a"] == "b"
 
 
+@pytest.mark.interrupts
 @pytest.mark.parametrize("loop", [
     "while true do end",
     "local s = ('a'):rep(40) s:find(('a?'):rep(40) .. ('a'):rep(40))"])

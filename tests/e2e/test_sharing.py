@@ -83,6 +83,7 @@ def test_list_says_what_and_where(stoke, tmp_path):
     assert rows["chat", "builtin:chat"]["hidden"] is True
 
 
+@pytest.mark.interrupts
 def test_nothing_holds_up_the_list(stoke, tmp_path):
     folder = tmp_path / "scenarios"
     folder.mkdir()
