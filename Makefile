@@ -10,7 +10,7 @@ B      := build/$(V)
 # a new machine.
 DEPS := gcc libc6-dev pkg-config ca-certificates luajit libluajit-5.1-dev \
   libcurl4-openssl-dev libcjson-dev libev-dev nettle-dev node-llhttp zlib1g-dev \
-  libpcre2-dev libutf8proc-dev libarchive-dev libyaml-dev
+  libpcre2-dev libutf8proc-dev libarchive-dev libyaml-dev libjpeg62-turbo-dev
 TEST_DEPS := clang clang-format libclang-rt-14-dev libcmocka-dev lua-check \
   perl openssl procps nginx wrk python3-pytest python3-pytest-xdist \
   python3-pytest-timeout
@@ -19,7 +19,7 @@ PYTHON ?= /usr/bin/python3
 PYTEST := $(PYTHON) -m pytest -q -p no:cacheprovider
 
 # Asked when something is compiled, and then once: each replaces itself.
-PKGS       := luajit libcurl libcjson nettle libpcre2-8 libutf8proc libarchive yaml-0.1
+PKGS       := luajit libcurl libcjson nettle libpcre2-8 libutf8proc libarchive yaml-0.1 libjpeg
 pkg-config  = $(or $(shell pkg-config $1 $(PKGS)),$(error try `make deps`))
 pkg.cflags  = $(eval pkg.cflags := $(call pkg-config,--cflags))$(pkg.cflags)
 pkg.libs    = $(eval pkg.libs := $(call pkg-config,--libs))$(pkg.libs)

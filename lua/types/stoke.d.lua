@@ -690,6 +690,13 @@ function stoke.duration(text) end
 ---@return stoke.Dist
 function stoke.dist(text) end
 
+---JPEGs of random noise, each another one, as `image:url(rng)`: a data URL. Making the first takes some
+---10 ms a megapixel, those after it 1 ms.
+---@param width integer
+---@param height integer
+---@return stoke.NoiseImage
+function stoke.noise_image(width, height) end
+
 ---A stream for what many users share, such as document number `n`: from the run's seed and `n` alone,
 ---so it draws the same on every thread, whoever asks first. Each call begins it anew.
 ---@param n integer
@@ -763,6 +770,14 @@ function json_list:add(value) end
 
 ---@return string
 function json_list:text() end
+
+---@class stoke.NoiseImage
+local noise_image = {}
+
+---A data URL: `data:image/jpeg;base64,…`.
+---@param rng stoke.Rng
+---@return string
+function noise_image:url(rng) end
 
 --| ## Tokenizers
 --|
@@ -853,7 +868,7 @@ function stoke.data.open(path, options) end
 ---@field shuffle? boolean another order, of the run's seed
 ---@field skip_bad_rows? boolean leave bad rows out and count them, instead of refusing the file
 ---@field warmup_rows? integer rows at the end that only the warm-up gets; without, it takes rows from the end that the measurement may come to
----@field require? string|string[] members (columns) that every row must have. What the first row has of `prompt` and `messages` is required anyway
+---@field require? string|string[] members (columns) that every row must have. What the first row has of `prompt` and `messages` is required anyway, but for an empty list
 ---@field cumulative? "tell"|"join"|"keep" rows whose messages begin with all that the row before says: a history written down turn by turn. `join`: only the last of them stays, which is the whole conversation; `keep`: each is a row of its own; `tell` (the default): the same, and it is said
 ---@field separator? string of CSV: a comma, a tab for `.tsv`
 ---@field block? integer tokens that a hash id of a mooncake trace stands for, 512 by default
@@ -888,6 +903,18 @@ function data:row(i) end
 ---@param rng stoke.Rng
 ---@return stoke.Row
 function data:sample(rng) end
+
+---The line of the file where `d:at(i)` begins.
+---@param i integer
+---@return integer
+function data:line(i) end
+
+---A picture, sound or film that lies in the data file's folder, as a data URL
+---(`data:image/png;base64,…`). Its first bytes say what it is; nothing else is read this way.
+---@param path string relative to that folder
+---@return string? url
+---@return string? err
+function data:media(path) end
 
 ---Of a trace: when row `i` was sent, in seconds after the first row.
 ---@param i integer

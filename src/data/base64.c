@@ -33,19 +33,31 @@ int base64_decode(struct buf *out, struct str text)
   return n >= 6 ? -1 : 0;
 }
 
+static void write_group(char *to, uint32_t bits)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "abcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (int i = 3; i >= 0; i--) {
+    to[i] = digits[bits & 63];
+    bits >>= 6;
+  }
+}
+
 void base64_encode(struct buf *out, struct str bytes)
 {
-  static const char digits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const unsigned char *p = (const void *)bytes.p;
-  for (size_t i = 0; i < bytes.len; i += 3) {
-    size_t left = bytes.len - i;
-    uint32_t bits = (uint32_t)p[i] << 16;
-    bits |= left > 1 ? (uint32_t)p[i + 1] << 8 : 0;
-    bits |= left > 2 ? p[i + 2] : 0;
-    buf_addc(out, digits[bits >> 18]);
-    buf_addc(out, digits[bits >> 12 & 63]);
-    buf_addc(out, left > 1 ? digits[bits >> 6 & 63] : '=');
-    buf_addc(out, left > 2 ? digits[bits & 63] : '=');
+  const unsigned char *p = (const unsigned char *)bytes.p;
+  size_t whole = bytes.len / 3, rest = bytes.len % 3;
+  char *to = buf_reserve(out, (whole + 1) * 4);
+  if (!to)
+    return;
+  for (size_t i = 0; i < whole; i++, p += 3, to += 4)
+    write_group(to, (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]);
+  if (rest) {
+    write_group(to,
+                (uint32_t)p[0] << 16 | (rest > 1 ? (uint32_t)p[1] << 8 : 0));
+    to[3] = '=';
+    if (rest == 1)
+      to[2] = '=';
   }
+  out->len += (whole + (rest > 0)) * 4;
 }

@@ -19,7 +19,8 @@ struct data_options {
   char separator;      /* of CSV; 0: by name, a comma */
   unsigned block;      /* tokens a hash id stands for; 0: 512 */
   const char *require; /* names with '\n' between: members (columns) that
-                        * every row must have; or NULL */
+                        * every row must have, besides what the first one
+                        * has to send; NULL: that alone; "": nothing */
   /* Of rows whose messages begin with all of the row before's, keep only the
    * last one: they are one conversation, written down turn by turn. */
   bool join;

@@ -86,7 +86,8 @@ static void guess_format(struct data_file *f)
         f->info.container == CONTAINER_ARRAY ? DATA_JSON : DATA_JSONL;
 }
 
-/* What the first row has, the others must have too. */
+/* What the first row has, the others must have too. Not where the caller says
+ * that rows need nothing. */
 static void learn(struct data_file *f)
 {
   struct err ignored = {0};
@@ -146,7 +147,7 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
     f->info.left_out++;
   } else {
     f->info.flaws += flaws_bytes(row) + flaws_escapes(row);
-    if (!f->rows.n)
+    if (!f->rows.n && (!x->o->require || *x->o->require))
       learn(f);
     check_growth(x);
     if (data_format_is_trace(f->info.format))

@@ -51,7 +51,8 @@ static bool same_options(const struct data_options *a,
 {
   return a->format == b->format && a->skip_bad_rows == b->skip_bad_rows &&
          a->separator == b->separator && a->block == b->block &&
-         a->join == b->join && str_eq(str_of(a->require), str_of(b->require));
+         a->join == b->join && !a->require == !b->require &&
+         str_eq(str_of(a->require), str_of(b->require));
 }
 
 static struct stored *find(struct data_store *s, const struct stat *st,

@@ -12,6 +12,8 @@
  * d:next([n])        -> row | nil, or n of them   [-0, +1, e]
  * d:sample(rng)      -> any row                   [-0, +1, e]
  * d:time(i)          -> seconds, of a trace       [-0, +1, e]
+ * d:line(i)          -> where d:at(i) begins      [-0, +1, e]
+ * d:media(path)      -> data URL; see bind_image.c
  * d.path .format .skipped .left_out .replaced     [-0, +1, -] */
 
 #define DATA_MT "stoke.data"
@@ -183,6 +185,20 @@ static int time_l(lua_State *L)
   return 1;
 }
 
+static int line_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  struct data *d = check_data(L, 1);
+  uint64_t row, line;
+  if (!pick(L, &d->view, check_index(L, 2, 0x1p53), false, &row))
+    return luaL_argerror(L, 2, "there are fewer rows");
+  vm_guard(vm);
+  line = data_line(d->view.file, row);
+  vm_unguard(vm);
+  lua_pushnumber(L, (lua_Number)line);
+  return 1;
+}
+
 /* ---- the type ---- */
 
 static int len_l(lua_State *L)
@@ -218,8 +234,9 @@ static int index_l(lua_State *L)
 void bind_data(lua_State *L)
 {
   static const luaL_Reg methods[] = {
-      {"row", row_l},       {"at", at_l},     {"next", next_l},
-      {"sample", sample_l}, {"time", time_l}, {NULL, NULL},
+      {"row", row_l},          {"at", at_l},     {"next", next_l},
+      {"sample", sample_l},    {"time", time_l}, {"line", line_l},
+      {"media", data_media_l}, {NULL, NULL},
   };
   luaL_newmetatable(L, DATA_MT);
   lua_newtable(L);

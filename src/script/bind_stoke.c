@@ -179,6 +179,8 @@ void bind_stoke(lua_State *L)
   lua_setfield(L, -2, "json");
   bind_data(L);
   lua_setfield(L, -2, "data");
+  bind_image(L);
+  lua_setfield(L, -2, "noise_image");
   bind_tokenizer(L);
   lua_setfield(L, -2, "tokenizer");
 }

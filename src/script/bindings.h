@@ -66,6 +66,9 @@ struct stored_tokenizer *tokenizer_to_stored(struct lua_State *L, int i);
 void tokenizer_push(struct lua_State *L,
                     struct stored_tokenizer *t); /* [-0, +1, m] */
 
+/* bind_image.c: pushes stoke.noise_image. */
+void bind_image(struct lua_State *L); /* [-0, +1, m] */
+
 /* bind_run_http.c: run.http into the table on top. [-0, +0, m] */
 void run_http_set(struct lua_State *L);
 

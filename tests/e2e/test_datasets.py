@@ -242,3 +242,368 @@ def test_the_models_tokenizer_in_the_hubs_cache(stoke, server, tmp_path):
     r = stoke.command("tokenize", "-t", "org/small", "--count", "the cat",
                       env=env).wait()
     assert int(r.out) > 0
+
+
+# ---- lengths ----
+
+def tokens_of(prompt):
+    """Words of the server below: long ones are two tokens."""
+    return [t for w in prompt.split() for t in ([w] if len(w) < 9
+                                                else [w[:4], w[4:]])]
+
+
+@pytest.fixture
+def tokenizing(raw_server):
+    """A server with /tokenize and /detokenize, a BOS and a chat template."""
+    names = {"<s>": 1}
+
+    def ids(words):
+        return [names.setdefault(w, len(names) + 1) for w in words]
+
+    def answer_json(value):
+        body = json.dumps(value).encode()
+        return [b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+                b"content-length: %d\r\n\r\n%s" % (len(body), body)]
+
+    def answer(request):
+        if request.path == "/tokenize":
+            q = request.json
+            if "messages" in q:
+                words = (["<s>", "<|user|>"]
+                         + tokens_of(q["messages"][0]["content"])
+                         + ["<|assistant|>"])
+            else:
+                words = (["<s>"] if q["add_special_tokens"] else []) \
+                    + tokens_of(q["prompt"])
+            return answer_json({"count": len(words), "tokens": ids(words)})
+        if request.path == "/detokenize":
+            texts = {i: w for w, i in names.items()}
+            marked = " ".join(texts[i] for i in request.json["tokens"])
+            return answer_json({"prompt": marked.replace("stok e7chat7template",
+                                                         "stoke7chat7template")})
+        n = 1 + len(tokens_of(request.json["prompt"]))
+        return stream(COMPLETION, usage(n, 1))
+
+    return raw_server(answer)
+
+
+def completions(server):
+    return [q.json for q in server.requests if q.path == "/v1/completions"]
+
+
+def load(stoke, server, *flags, code=0, **params):
+    settings = [w for k, v in params.items() for w in ("-P", f"{k}={v}")]
+    return stoke.load(server.url, "bench", "--endpoint", "completions",
+                      *settings, *flags, code=code)
+
+
+def test_lengths_are_the_servers_where_it_can_tell(stoke, tokenizing):
+    r = load(stoke, tokenizing, num_prompts=5, random_input_len=50)
+    assert r.stoke["custom"] == {"lengths": "server"}
+    for body in completions(tokenizing):
+        assert 1 + len(tokens_of(body["prompt"])) == 50
+
+
+def test_a_tokenizer_of_another_model_is_noticed(stoke, tokenizing):
+    r = load(stoke, tokenizing, num_prompts=3, random_input_len=50,
+             tokenizer=long_words(stoke.directory))
+    assert "WARNING: tokenizer mismatch (server=512, expected=256)" in r.err
+    assert r.stoke["custom"] == {"lengths": "server"}
+    assert {1 + len(tokens_of(b["prompt"]))
+            for b in completions(tokenizing)} == {50}
+
+
+def long_words(directory):
+    words = ["international", "responsibility", "understanding"]
+    path = directory / "long.json"
+    path.write_text(json.dumps({
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]",
+                  "continuing_subword_prefix": "##",
+                  "max_input_chars_per_word": 100,
+                  "vocab": {w: i for i, w in enumerate(["[UNK]", *words])}},
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": False},
+    }))
+    return path
+
+
+def test_words_are_calibrated_by_the_first_answers(stoke, raw_server):
+    def answer(request):
+        if request.path != "/v1/completions":
+            return [b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"]
+        return stream(COMPLETION,
+                      usage(2 * len(request.json["prompt"].split()), 1))
+
+    server = raw_server(answer)
+    r = load(stoke, server, "-c", 1, num_prompts=6, random_input_len=100)
+    sizes = [len(b["prompt"].split()) for b in completions(server)]
+    assert sizes == [100, 50, 50, 50, 50, 50]
+    assert r.stoke["custom"]["lengths"] == "words"
+    assert r.stoke["custom"]["tokens_a_word"] == 2
+
+
+def test_questions_get_the_servers_template_once(stoke, tokenizing, tmp_path):
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"prompt":"Why is that?"}\n')
+    load(stoke, tokenizing, dataset_name="custom", dataset_path=path,
+         num_prompts=1)
+    assert completions(tokenizing)[0]["prompt"] == \
+        "<|user|> Why is that? <|assistant|>"
+    tokenizing.requests.clear()
+    load(stoke, tokenizing, dataset_name="custom", dataset_path=path,
+         num_prompts=1, skip_chat_template="true")
+    assert completions(tokenizing)[0]["prompt"] == "Why is that?"
+
+
+# ---- the other data sets ----
+
+def test_prefix_repetition(bench, count):
+    r = bench(dataset_name="prefix_repetition", num_prompts=10,
+              tokenizer=BYTES, prefix_repetition_prefix_len=20,
+              prefix_repetition_suffix_len=6, prefix_repetition_num_prefixes=4,
+              prefix_repetition_output_len=3, flags=["--warmup", 2, "-c", 1])
+    warm, measured = prompts(r)[:2], prompts(r)[2:]
+
+    def heads(texts):
+        return [tuple(p.split()[:20]) for p in texts]
+
+    uses = {h: heads(measured).count(h) for h in heads(measured)}
+    assert sorted(uses.values()) == [2, 2, 3, 3]
+    assert not set(heads(warm)) & set(heads(measured))
+    assert {count(p) for p in measured} == {26}
+    assert len({p for p in measured}) == 10
+    assert "ignore_eos" not in r.bodies[0] and r.bodies[0]["max_tokens"] == 3
+    r = bench(dataset_name="prefix_repetition", num_prompts=3, code=2)
+    assert "fewer than the 10 prefixes" in r.err
+
+
+def test_burstgpt(bench, tmp_path, count):
+    path = tmp_path / "b.csv"
+    path.write_text(
+        "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+        "5,ChatGPT,9,9,18,API\n45,GPT-4,20,4,24,API\n50,GPT-4,30,0,30,API\n"
+        "60,GPT-4,12,7,19,API\n")
+    r = bench(dataset_name="burstgpt", dataset_path=path, num_prompts=6,
+              tokenizer=BYTES)
+    seen = {(count(b["prompt"], "--special"), b["max_tokens"])
+            for b in r.bodies}
+    assert len(r.bodies) == 6 and seen == {(20, 4), (12, 7)}
+
+
+def trace_file(tmp_path, *rows):
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_timed_trace(bench, tmp_path, count):
+    path = trace_file(
+        tmp_path,
+        dict(timestamp=1000400, input_length=40, output_length=3,
+             hash_ids=[7, 8, 9]),
+        dict(timestamp=1000000, input_length=20, output_length=2,
+             hash_ids=[7, 8]),
+        dict(timestamp=1000200, input_length=8, output_length=1))
+    r = bench(dataset_name="timed_trace", dataset_path=path, num_prompts=3,
+              tokenizer=BYTES, timed_trace_sec_multiplier=0.001)
+    assert [b["max_tokens"] for b in r.bodies] == [2, 1, 3]
+    assert all(b["ignore_eos"] for b in r.bodies)
+    assert [count(p, "--special") for p in prompts(r)] == [20, 8, 40]
+    assert prompts(r)[2].startswith(prompts(r)[0].rsplit(" ", 4)[0])
+    due = sorted(q["due_s"] for q in r.requests)
+    assert due[1] - due[0] == pytest.approx(0.2, abs=0.001)
+    assert due[2] - due[0] == pytest.approx(0.4, abs=0.001)
+    # At a rate of one's own.
+    r = bench(dataset_name="timed_trace", dataset_path=path, num_prompts=3,
+              tokenizer=BYTES, self_timed="false", flags=["-c", 3])
+    assert len(r.bodies) == 3
+
+
+def test_b106_trace_rows_are_checked(bench, tmp_path):
+    path = trace_file(
+        tmp_path, dict(timestamp=0, input_length=10, output_length=1,
+                       hash_ids=[0]),
+        dict(timestamp=1, input_length=10, output_length=1, hash_ids=[0, 1]),
+        dict(timestamp=2, input_length=10))
+    r = bench(dataset_name="timed_trace", dataset_path=path, num_prompts=9,
+              code=2)
+    assert "t.jsonl:2: 10 tokens are 1 blocks of 16" in r.err
+    assert "t.jsonl:3: no length output_length" in r.err
+    assert "timed_trace_label_output_length" in r.err
+
+
+def test_spec_bench_and_speed_bench(bench, tmp_path):
+    path = tmp_path / "q.jsonl"
+    path.write_text('{"turns":["one","two"],"category":"a"}\n'
+                    '{"turns":["three"],"category":"b"}\n')
+    r = bench(dataset_name="spec_bench", dataset_path=path, num_prompts=0)
+    assert sorted(prompts(r)) == ["one", "three"]
+    assert r.bodies[0]["max_tokens"] == 256
+    r = bench(dataset_name="spec_bench", dataset_path=path, num_prompts=2,
+              spec_bench_category="b")
+    assert prompts(r) == ["three"] * 2
+    (tmp_path / "throughput_1k.jsonl").write_text(
+        '{"messages":[{"role":"user","content":"hi"}],"category":"x"}\n')
+    r = bench(dataset_name="speed_bench", dataset_path=tmp_path,
+              num_prompts=1, speed_bench_dataset_subset="throughput_1k")
+    assert prompts(r) == ["hi"] and r.bodies[0]["max_tokens"] == 4096
+    r = bench(dataset_name="speed_bench", dataset_path=tmp_path,
+              num_prompts=1, code=2)
+    assert "qualitative.jsonl: no such file" in r.err
+
+
+def test_sonnet(bench, tmp_path, count):
+    lines = [f"the {w} and the {w} they had\n" for w in
+             ("they", "had", "on", "the", "and", "in", "it")]
+    path = tmp_path / "poem.txt"
+    path.write_text("".join(lines))
+    r = bench(dataset_name="sonnet", dataset_path=path, num_prompts=5,
+              tokenizer=BYTES, sonnet_input_len=300, sonnet_prefix_len=120,
+              sonnet_output_len=9)
+    lengths = [count(p, "--special") for p in prompts(r)]
+    assert all(250 < n <= 300 for n in lengths)
+    base = "Pick as many lines as you can from these poem lines:\n"
+    assert all(p.startswith(base + lines[0]) for p in prompts(r))
+    assert len(set(prompts(r))) > 1 and r.bodies[0]["max_tokens"] == 9
+
+
+def test_random_rerank(stoke, raw_server, count):
+    body = b'{"results":[],"usage":{"total_tokens":9}}'
+    server = raw_server([b"HTTP/1.1 200 OK\r\ncontent-type: application/json"
+                         b"\r\ncontent-length: %d\r\n\r\n%s"
+                         % (len(body), body)])
+    run = ["bench", "--endpoint", "rerank", "-P", "dataset_name=random-rerank",
+           "-P", f"tokenizer={BYTES}", "-P", "random_input_len=20",
+           "-P", "random_batch_size=2"]
+    stoke.load(server.url, *run, "-P", "num_prompts=3", "-c", 1, code=None)
+    got = [q.json for q in server.requests if q.path == "/v1/rerank"]
+    assert [len(b["documents"]) for b in got] == [2, 1]
+    assert count(got[0]["query"]) == 9
+    special = count("", "--special")
+    assert {count(d) for d in got[0]["documents"]} == {20 - 9 - special}
+
+
+def test_random_mm(bench):
+    common = dict(dataset_name="random-mm", num_prompts=6, tokenizer=BYTES,
+                  random_input_len=8)
+    r = bench(endpoint="chat", **common,
+              random_mm_base_items_per_request=2,
+              random_mm_num_mm_items_range_ratio=0.5,
+              random_mm_bucket_config="{(64, 32, 1): 0.5, (16, 16, 1): 0.5}")
+    pictures, numbers = set(), set()
+    for body in r.bodies:
+        parts = body["messages"][0]["content"]
+        assert parts[0]["type"] == "text" and body["ignore_eos"]
+        urls = [p["image_url"]["url"] for p in parts[1:]]
+        numbers.add(len(urls))
+        pictures.update(urls)
+        assert all(u.startswith("data:image/jpeg;base64,/9j/") for u in urls)
+    assert numbers <= {1, 2, 3} and len(pictures) > 3
+    r = bench(endpoint="completions", code=2, **common,
+              random_mm_bucket_config="{(720, 1280, 16): 1}")
+    assert "only a chat takes" in r.err and "is a film" in r.err
+    r = bench(endpoint="chat", code=2, **common,
+              random_mm_bucket_config="{(720, 1280): 1}")
+    assert "say sizes and their weights" in r.err
+
+
+PNG = b"\x89PNG\r\n\x1a\nrest"
+
+
+def test_custom_image(bench, tmp_path):
+    (tmp_path / "a.png").write_bytes(PNG)
+    path = tmp_path / "i.jsonl"
+    path.write_text(
+        '{"prompt":"what?","image_files":["a.png","http://h/x.jpg"]}\n'
+        '{"content":[{"type":"image_url","image_url":{"url":"data:x",'
+        '"detail":"low"}},{"type":"text","text":"t"}]}\n')
+    common = dict(dataset_name="custom_image", dataset_path=path,
+                  endpoint="chat", disable_shuffle="true")
+    r = bench(**common, num_prompts=2, flags=["-c", 1])
+    first, second = (b["messages"][0]["content"] for b in r.bodies)
+    assert first[1]["image_url"]["url"] == f"file://{tmp_path}/a.png"
+    assert first[2]["image_url"]["url"] == "http://h/x.jpg"
+    assert second[0]["image_url"] == {"url": "data:x", "detail": "low"}
+    path.write_text('{"prompt":"what?","image_files":["a.png"]}\n')
+    r = bench(**common, num_prompts=1, custom_ensure_client_side_data="true")
+    assert r.bodies[0]["messages"][0]["content"][1]["image_url"]["url"] == \
+        "data:image/png;base64,iVBORw0KGgpyZXN0"
+    (tmp_path / "secret.txt").write_text("password")
+    path.write_text('{"prompt":"p","image_files":["secret.txt"]}\n\n'
+                    '{"prompt":"p","image_files":["/etc/passwd"]}\n'
+                    '{"prompt":"p"}\n{"content":[{"type":"video"}]}\n')
+    r = bench(**common, num_prompts=3, code=2,
+              custom_ensure_client_side_data="true")
+    for what in ("i.jsonl:1: secret.txt: is neither picture",
+                 "i.jsonl:3: /etc/passwd: does not lie in the folder",
+                 "i.jsonl:4: neither prompt and image_files, nor content",
+                 "i.jsonl:5: content[1]: type video"):
+        assert what in r.err
+
+
+def test_custom_audio(bench, tmp_path):
+    (tmp_path / "a.wav").write_bytes(b"RIFF1234WAVEfmt ")
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"prompt":"say","audio":"a.wav"}\n')
+    common = dict(dataset_name="custom_audio", dataset_path=path,
+                  endpoint="chat", num_prompts=1)
+    r = bench(**common, enable_multimodal_chat="true")
+    assert r.bodies[0]["messages"][0]["content"][1] == {
+        "type": "input_audio", "input_audio": {
+            "data": "UklGRjEyMzRXQVZFZm10IA==", "format": "wav"}}
+    r = bench(**common, code=2)
+    assert "enable_multimodal_chat" in r.err
+
+
+@pytest.mark.parametrize("name,row,prompt,output", [
+    ("openai/gsm8k", {"question": "q?", "answer": "a"}, "q?", 256),
+    ("likaixin/InstructCoder", {"input": "code", "instruction": "fix it."},
+     "code\n\nfix it. Just output the code, do not include any explanation.",
+     200),
+    ("philschmid/mt-bench", {"turns": ["t1", "t2"]}, "t1", 256),
+    ("openai/openai_humaneval", {"prompt": "def f():"}, "def f():", 256),
+    ("AI-MO/aimo-validation-aime", {"problem": "p" * 40, "solution": "s" * 40},
+     "p" * 40, 10),
+    ("mgoin/mlperf-inference-llama2-data",
+     {"system_prompt": "S", "question": "Q", "output": "o" * 16}, "S\n\nQ", 4),
+])
+def test_hf_kinds(bench, tmp_path, name, row, prompt, output):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    r = bench(dataset_name="hf", dataset_path=path, hf_name=name,
+              num_prompts=1)
+    assert prompts(r) == [prompt]
+    assert r.bodies[0]["max_tokens"] == output
+    r = bench(dataset_name="hf", dataset_path=path, hf_name=name,
+              num_prompts=1, hf_output_len=33)
+    assert r.bodies[0]["max_tokens"] == 33
+
+
+def test_hf_functions(bench, tmp_path):
+    folder = tmp_path / "Berkeley-Function-Calling-Leaderboard"
+    folder.mkdir()
+    (folder / "train.jsonl").write_text(json.dumps({
+        "question": [[{"role": "user", "content": "sum 1 2"}]],
+        "function": [{"name": "sum", "parameters": {}}]}) + "\n")
+    common = dict(dataset_name="hf", dataset_path=folder, num_prompts=1)
+    r = bench(endpoint="chat", **common)
+    assert r.bodies[0]["messages"] == [{"role": "user", "content": "sum 1 2"}]
+    assert r.bodies[0]["tools"] == [{"type": "function", "function": {
+        "name": "sum", "parameters": {}}}]
+    assert r.bodies[0]["tool_choice"] == "auto"
+    r = bench(code=2, **common)
+    assert "only a chat can take it" in r.err
+
+
+def test_hf_says_what_to_do(bench, tmp_path):
+    r = bench(dataset_name="hf", dataset_path="openai/gsm8k", num_prompts=1,
+              code=2)
+    assert "huggingface-cli download --repo-type dataset openai/gsm8k" in r.err
+    path = tmp_path / "gsm8k.parquet"
+    path.write_bytes(b"PAR1")
+    r = bench(dataset_name="hf", dataset_path=path, num_prompts=1, code=2)
+    assert "contrib/parquet_to_jsonl.py" in r.err
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a":1}\n')
+    r = bench(dataset_name="hf", dataset_path=path, num_prompts=1, code=2)
+    assert "Unsupported dataset path" in r.err and "openai/gsm8k" in r.err

@@ -23,6 +23,7 @@ local libraries = {
   nettle = { "script/digest" },
   archive = { "script/pack_" }, archive_entry = { "script/pack_" },
   yaml = { "cli/yaml" },
+  jpeglib = { "data/noise_image" },
 }
 
 local function has_word(list, word)

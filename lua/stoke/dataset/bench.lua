@@ -1,15 +1,23 @@
 -- stoke.dataset.bench: the hooks of the ready scenario `bench`. A data set is
 -- a module of this folder:
 --   measures           it needs to know how long texts are (a ruler)
+--   aligns             its lengths are checked against the server's /tokenize
 --   file               it is a file: dataset_path
 --   ignore_eos         its answers are exactly as long as asked for
---   check(params, problems)         mistakes, before anything is opened
+--   timed              it says when requests leave: data.times
+--   needs_chat         what only a chat can take
+--   measuring(params)               measures, if that depends
+--   check(params, problems), check_endpoint(name, params, problems)
+--                                   mistakes, before anything is opened
 --   open(run, ruler) -> data        plain; data.rows or data.n: how many
+--   prepare(data)                   once on every thread
 --   request(data, i, ctx, ruler)    -> { prompt, messages, fields …,
---                                   input and output: planned tokens }
+--                                   input and output: planned tokens;
+--                                   template: is a question, not a text }
 
 local Ruler = require "stoke.dataset.ruler"
 local sampling = require "stoke.dataset.sampling"
+local template = require "stoke.dataset.template"
 
 local bench = {}
 
@@ -25,10 +33,16 @@ end
 
 local used  -- what measured the lengths: for the results
 local total -- requests there are, on the main thread
+local times -- when they leave, of a data set that says so
 
-local function check(set, params)
-  local problems = sampling.problems()
+local function check(set, run)
+  local problems, params = sampling.problems(), run.params
   if set.check then set.check(params, problems) end
+  if set.check_endpoint then set.check_endpoint(run.endpoint, params, problems) end
+  if set.needs_chat and run.endpoint ~= "chat" then
+    problems:add("%s sends %s, which only a chat takes: endpoint chat (backend openai-chat), "
+      .. "not %s", params.dataset_name, set.needs_chat, run.endpoint)
+  end
   if set.file and not params.dataset_path then
     problems:add("dataset_path: which file is the data set '%s'?", params.dataset_name)
   end
@@ -36,23 +50,46 @@ local function check(set, params)
     problems:add("num_prompts %d: the data set '%s' never ends; say how many requests",
       params.num_prompts, params.dataset_name)
   end
+  if params.self_timed and not set.timed then
+    problems:add("self_timed: only timed_trace says when its requests leave")
+  end
   problems:raise()
 end
 
+local function measure(set, run)
+  local measures = set.measures or set.measuring and set.measuring(run.params)
+  if not measures and not run.params.tokenizer then return nil end
+  local ruler = Ruler.open(run, set.aligns)
+  used = { lengths = ruler.kind, tokenizer = ruler.tokenizer and ruler.tokenizer.path }
+  if ruler.kind == "words" and measures then
+    print("lengths: there is no tokenizer and no /tokenize, so they are in words, each about a "
+      .. "token")
+  end
+  return ruler
+end
+
+-- The chat template for completions of questions; chats have the server's.
+local function wrap(set, run)
+  if not set.file or set.measures or run.endpoint ~= "completions"
+    or run.params.skip_chat_template then
+    return nil
+  end
+  local asked, found = pcall(template.find, run)
+  if asked and found then return found end
+  print("chat template: the server does not tell it, so completions get the bare prompts "
+    .. "(skip_chat_template says the same; the endpoint chat has the server's)")
+end
+
 local function open(run)
-  local params = run.params
-  local set = find(params.dataset_name)
-  check(set, params)
-  local ruler = (set.measures or params.tokenizer) and Ruler.open(run) or nil
+  local set = find(run.params.dataset_name)
+  check(set, run)
+  local ruler = measure(set, run)
   local data = set.open(run, ruler)
   data.ruler = ruler and ruler:plain()
   data.n = data.n or #data.rows
-  total = data.n
-  used = ruler and { lengths = ruler.kind,
-    tokenizer = ruler.tokenizer and ruler.tokenizer.path }
-  if ruler and ruler.kind == "words" and set.measures then
-    print("lengths: no tokenizer and no /tokenize, so they are in words, each about a token")
-  end
+  data.wrapped = wrap(set, run)
+  total, times = data.n, data.times
+  data.times = nil
   return data
 end
 
@@ -64,15 +101,24 @@ function bench.setup(run)
   error(data, 0)
 end
 
+-- ---- when ----
+
+-- The gap before request i. How many a whole file has, and at what times, is
+-- not known before setup.
+local function arrivals(i)
+  if i > total then return nil end
+  return times and times[i] - (times[i - 1] or 0) or 0
+end
+
 -- All at once, as many as wanted: what vLLM does when no flag says otherwise.
--- How many a whole file has is not known before setup.
 function bench.load(params)
-  if params.num_prompts > 0 then
+  local timed = find(params.dataset_name).timed and params.self_timed ~= false
+  if params.num_prompts > 0 and not timed then
     return { request_rate = math.huge, num_requests = params.num_prompts }
   elseif params.self_timed == false then
     return { duration = 1e6 } -- the end of the file comes first
   end
-  return { arrivals = function(i) return i <= total and 0 or nil end }
+  return { arrivals = arrivals }
 end
 
 -- ---- requests ----
@@ -83,7 +129,31 @@ local function prepare(ctx)
   set = find(ctx.params.dataset_name)
   ruler = ctx.data.ruler and Ruler.bind(ctx.data.ruler)
   loras = words(ctx.params.lora_modules)
+  if set.prepare then set.prepare(ctx.data) end
 end
+
+bench.init = prepare
+
+-- ---- learning how many tokens a word is, where nothing else can say ----
+
+local sent = {} -- words of the prompts on their way, by request
+
+local function note(q, id)
+  if not ruler or ruler.lessons == 0 or type(q.prompt) ~= "string" then return end
+  sent[id] = select(2, q.prompt:gsub("%S+", ""))
+end
+
+function bench.on_response(r)
+  local words_sent = sent[r.id]
+  if not words_sent then return end
+  sent[r.id] = nil
+  local usage = r.usage
+  if usage and usage.prompt_tokens then ruler:learn(words_sent, usage.prompt_tokens) end
+end
+
+function bench.exit() return ruler and ruler.seen_words > 0 and ruler.ratio or nil end
+
+-- ---- bodies ----
 
 -- What depends on the API that is spoken.
 local function speak(q, made, ctx)
@@ -95,7 +165,11 @@ local function speak(q, made, ctx)
   end
   q[completions and "max_tokens" or "max_completion_tokens"] = made.output
   q.ignore_eos = (params.ignore_eos or set.ignore_eos) or nil
-  if completions then q.logprobs = params.logprobs end
+  if completions then
+    q.logprobs = params.logprobs
+    local around = made.template and ctx.data.wrapped
+    if around and q.prompt then q.prompt = around[1] .. q.prompt .. around[2] end
+  end
 end
 
 local function adapter(ctx, i)
@@ -118,6 +192,7 @@ function bench.request(ctx)
   q.prompt, q.messages, q.prompt_tokens = made.prompt, made.messages, made.input
   q.model = adapter(ctx, i)
   speak(q, made, ctx)
+  note(q, ctx.id)
   local prefix = ctx.params.request_id_prefix
   if prefix and not ctx.warmup then q.headers = { ["x-request-id"] = prefix .. (ctx.id - 1) } end
   return q
@@ -125,6 +200,14 @@ end
 
 -- ---- the results ----
 
-function bench.summary() return used end
+-- What measured the lengths; by words, how many tokens one was found to be.
+function bench.summary(results)
+  local sum, n = 0, 0
+  for _, ratio in pairs(results.threads or {}) do
+    if type(ratio) == "number" then sum, n = sum + ratio, n + 1 end
+  end
+  if used and n > 0 then used.tokens_a_word = sum / n end
+  return used
+end
 
 return bench

@@ -27,7 +27,7 @@ end
 function custom.request(data, i, _, ruler)
   local row = data.file:at(data.rows[i])
   return {
-    prompt = row.prompt,
+    prompt = row.prompt, template = true,
     input = ruler and ruler.kind == "tokenizer" and ruler:count(row.prompt) or nil,
     output = data.wanted >= 0 and data.wanted or output_of(row),
   }

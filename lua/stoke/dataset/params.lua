@@ -5,12 +5,17 @@ local function text(help, default) return { type = "string", help = help, defaul
 local function whole(help, default, min)
   return { type = "integer", help = help, default = default, min = min or 0 }
 end
+local function number(help, default, min, max)
+  return { type = "number", help = help, default = default, min = min, max = max }
+end
 local function flag(help) return { type = "boolean", help = help, default = false } end
 local function file(help) return { type = "place", help = help } end
 
 local params = {
   dataset_name = { default = "random", help = "what prompts are made of", choices = {
-    "random", "sharegpt", "custom",
+    "random", "sharegpt", "custom", "custom_image", "custom_audio", "sonnet",
+    "prefix_repetition", "burstgpt", "timed_trace", "spec_bench", "speed_bench", "random-mm",
+    "random-rerank", "hf",
   } },
   dataset_path = file("the file of a data set that is one"),
   num_prompts = whole("how many requests; below 1: all that the file has", 1000, -1),
@@ -35,6 +40,49 @@ local params = {
   random_batch_size = whole("texts a request, of embeddings and rerank", 1, 1),
   sharegpt_output_len = whole("tokens an answer; without: as many as the recorded one has", nil, 1),
   custom_output_len = whole("tokens an answer; -1: the row's output_tokens", 256, -1),
+
+  custom_ensure_client_side_data = flag("send pictures themselves, not where they are"),
+  enable_multimodal_chat = flag("sound goes into a chat"),
+
+  prefix_repetition_prefix_len = whole("tokens of each beginning", 256),
+  prefix_repetition_suffix_len = whole("tokens behind it", 256),
+  prefix_repetition_num_prefixes = whole("how many beginnings", 10, 1),
+  prefix_repetition_output_len = whole("tokens an answer", 128, 1),
+
+  sonnet_input_len = whole("tokens a prompt, at most", 550, 1),
+  sonnet_output_len = whole("tokens an answer", 150, 1),
+  sonnet_prefix_len = whole("of these that all prompts begin with", 200),
+
+  spec_bench_output_len = whole("tokens an answer", 256, 1),
+  spec_bench_category = text("only rows of this one"),
+  speed_bench_dataset_subset = { default = "qualitative", help = "which file of the folder",
+    choices = { "qualitative", "throughput_1k", "throughput_2k", "throughput_8k",
+      "throughput_16k", "throughput_32k" } },
+  speed_bench_output_len = whole("tokens an answer", 4096, 1),
+  speed_bench_category = text("only rows of this one"),
+
+  hf_name = text("which data set of the hub dataset_path is, when its path doesn't say"),
+  hf_subset = text("of a folder: the folder in it"),
+  hf_split = text("of a folder: which file"),
+  hf_output_len = whole("tokens an answer", nil, 1),
+  blazedit_min_distance = number("of the edits", 0, 0, 1),
+  blazedit_max_distance = number("of the edits", 1, 0, 1),
+  bfcl_categories = text("only rows of these, with commas between"),
+
+  timed_trace_label_timestamp = text("the member with the time", "timestamp"),
+  timed_trace_label_input_length = text("the one with the tokens of the prompt", "input_length"),
+  timed_trace_label_output_length = text("the one with those of the answer", "output_length"),
+  timed_trace_label_hash_ids = text("the one with the hashes of its blocks", "hash_ids"),
+  timed_trace_chunk_hash_size = whole("tokens that a hash stands for; Mooncake: 512", 16, 1),
+  timed_trace_sec_multiplier = number("times the timestamps are seconds; milliseconds: 0.001", 1,
+    0),
+
+  random_mm_base_items_per_request = whole("pictures a request", 1),
+  random_mm_num_mm_items_range_ratio = number("their number varies by this share", 0, 0, 1),
+  random_mm_limit_mm_per_prompt = text("at most", '{"image": 255, "video": 1}'),
+  random_mm_bucket_config = text("sizes (height, width, frames) and their weights",
+    "{(256, 256, 1): 0.5, (720, 1280, 1): 0.5, (720, 1280, 16): 0.0}"),
+  no_reranker = flag("of random-rerank: an embedding model gets question and documents"),
 
   lora_modules = text("names of adapters: each request goes to one of them as its model"),
   lora_assignment = { default = "random", choices = { "random", "round-robin" },

@@ -1,6 +1,8 @@
 -- Random words: exactly as many tokens as wanted.
 
-local random = { measures = true, ignore_eos = true }
+local sampling = require "stoke.dataset.sampling"
+
+local random = { measures = true, ignore_eos = true, aligns = true }
 
 -- "0.2" or {"input": 0.5, "output": 0} -> shares of input and output.
 function random.shares(params, problems)
@@ -22,10 +24,7 @@ function random.output_len(params) return params.output_len or params.random_out
 
 function random.check(params, problems)
   random.shares(params, problems)
-  if params.dataset_path then
-    problems:add("dataset_path: the data set '%s' has no file; leave it out, or say which data "
-      .. "set the file is (dataset_name)", params.dataset_name)
-  end
+  sampling.no_file(params, problems)
 end
 
 function random.open(run, ruler)
@@ -38,21 +37,31 @@ function random.open(run, ruler)
     input = { math.max(1, math.floor(n * (1 - input))), math.ceil(n * (1 + input)) },
     output = { math.max(1, math.floor(m * (1 - output))),
       math.max(1, math.ceil(m * (1 + output))) },
-    prefix = ruler:text(stoke.rng(1), params.random_prefix_len),
   }
 end
 
-function random.draw(data, ctx, ruler)
-  local rng, params = ctx.rng, ctx.params
-  local n = rng:int(data.input[1], data.input[2])
-  return ruler:text(rng, n, data.prefix), params.random_prefix_len + n + ruler.special
+local prefixes = {} -- of this thread: the measurement's, and the warm-up's
+
+-- What all prompts begin with; the warm-up's begin otherwise, or it would
+-- warm the measured ones.
+local function prefix_of(ctx, ruler)
+  local key = ctx.warmup and "warm-up" or "measured"
+  prefixes[key] = prefixes[key]
+    or ruler:text(sampling.rng("prefix", key), ctx.params.random_prefix_len)
+  return prefixes[key]
+end
+
+local function draw(data, ctx, ruler)
+  local n = ctx.rng:int(data.input[1], data.input[2])
+  return ruler:text(ctx.rng, n, prefix_of(ctx, ruler)),
+    ctx.params.random_prefix_len + n + ruler.special
 end
 
 function random.request(data, _, ctx, ruler)
   local prompts, input = {}, 0
   for i = 1, ctx.params.random_batch_size do
     local n
-    prompts[i], n = random.draw(data, ctx, ruler)
+    prompts[i], n = draw(data, ctx, ruler)
     input = input + n
   end
   return { prompt = #prompts > 1 and prompts or prompts[1], input = input,

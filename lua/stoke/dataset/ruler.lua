@@ -5,7 +5,8 @@
 --   "tokenizer"  the model's own, in this process: exact
 --   "server"     the server's /tokenize: texts are made of words that it said
 --                are one token each, others are counted by asking
---   "words"      neither: English words, and four bytes a token
+--   "words"      neither: English words, of which the server's first answers
+--                say how many tokens they are, and four bytes a token
 -- ruler:text(rng, n[, prefix]) -> text of n tokens, behind the prefix
 -- ruler:count(text) -> tokens, with those that are put around a prompt
 -- ruler.special  how many these are
@@ -18,6 +19,11 @@ ruler.__index = ruler
 local BYTES_A_TOKEN = 4
 -- Asking the server takes a round trip each: after so many the rest is reckoned.
 local QUESTIONS = 512
+-- Tokens of a text that tokenizers are compared by.
+local SAMPLE = 256
+-- Answers that a thread learns from, and how long a prompt must be for what a
+-- chat template adds not to matter.
+local LESSONS, LONG = 16, 64
 -- Words of the built-in list that are asked about together.
 local CHUNK = 24
 
@@ -80,12 +86,24 @@ local function from_tokenizer(tokenizer)
     special = tokenizer.special }, ruler)
 end
 
-function ruler.open(run)
+-- Is what we take for n tokens n tokens to the server? True when it can't say.
+local function agrees(run, tokenizer)
+  local text = tokenizer:random(run.rng, SAMPLE)
+  local asked, n = pcall(ask, run, text or "", false)
+  if not text or not asked or not n or n == SAMPLE then return true end
+  print(("WARNING: tokenizer mismatch (server=%d, expected=%d), so lengths are the server's")
+    :format(n, SAMPLE))
+  return false
+end
+
+-- `align`: ask the server whether it counts as the tokenizer does.
+function ruler.open(run, align)
   local tokenizer = open_tokenizer(run)
-  if tokenizer then return from_tokenizer(tokenizer) end
+  if tokenizer and (not align or agrees(run, tokenizer)) then return from_tokenizer(tokenizer) end
   local asked, server = pcall(open_server, run)
   if asked and server then return server end
-  return setmetatable({ kind = "words", special = 0 }, ruler)
+  if tokenizer then return from_tokenizer(tokenizer) end
+  return ruler.bind { kind = "words", special = 0 }
 end
 
 function ruler:plain()
@@ -95,7 +113,16 @@ end
 
 function ruler.bind(plain)
   return setmetatable({ kind = plain.kind, tokenizer = plain.tokenizer, words = plain.words,
-    special = plain.special }, ruler)
+    special = plain.special, ratio = 1, lessons = plain.kind == "words" and LESSONS or 0,
+    seen_words = 0, seen_tokens = 0 }, ruler)
+end
+
+-- What the server says of a prompt that we sent: so many words, so many tokens.
+function ruler:learn(words, tokens)
+  if self.lessons == 0 or words < LONG then return end
+  self.lessons = self.lessons - 1
+  self.seen_words, self.seen_tokens = self.seen_words + words, self.seen_tokens + tokens
+  self.ratio = math.min(2, math.max(0.5, self.seen_tokens / self.seen_words))
 end
 
 -- ---- lengths ----
@@ -131,7 +158,11 @@ function ruler:text(rng, n, prefix)
     text = self.tokenizer:random(rng, n, prefix)
     if text then return text end
   end
-  text = self.words and drawn(self.words, rng, n) or rng:words(n)
+  if self.words then
+    text = drawn(self.words, rng, n)
+  else
+    text = rng:words(n > 0 and math.max(1, math.floor(n / (self.ratio or 1) + 0.5)) or 0)
+  end
   return prefix and prefix ~= "" and n > 0 and prefix .. " " .. text or (prefix or "") .. text
 end
 

@@ -4,26 +4,42 @@
 local sampling = {}
 
 -- A list of what is wrong, told all at once.
-local problems = {}
-problems.__index = problems
+local complaints = {}
+complaints.__index = complaints
 
-function sampling.problems() return setmetatable({}, problems) end
+function sampling.problems() return setmetatable({}, complaints) end
 
-function problems:add(format, ...) self[#self + 1] = format:format(...) end
+function complaints:add(format, ...) self[#self + 1] = format:format(...) end
 
 -- An error that is the user's: { told = "…" }, without a place in our code.
 function sampling.refuse(format, ...) error({ told = format:format(...) }, 0) end
 
-function problems:raise()
+function complaints:raise()
   if #self > 0 then sampling.refuse("%s", table.concat(self, "\n")) end
 end
 
+function sampling.no_file(params, problems)
+  if params.dataset_path then
+    problems:add("dataset_path: the data set '%s' has no file; leave it out, or say which data "
+      .. "set the file is (dataset_name)", params.dataset_name)
+  end
+end
+
+-- A random stream of what many requests share, told apart by kind and key.
+function sampling.rng(kind, key)
+  local n = 0
+  for c in (kind .. ":" .. tostring(key)):gmatch(".") do
+    n = (n * 31 + c:byte()) % 140737488355213
+  end
+  return stoke.rng(n)
+end
+
 -- Open the file of a data set that needs one.
-function sampling.open(run, options)
+function sampling.open(run, options, path)
   local params = run.params
   options = options or {}
-  options.shuffle = not params.disable_shuffle
-  local opened, file = pcall(stoke.data.open, params.dataset_path, options)
+  if options.shuffle == nil then options.shuffle = not params.disable_shuffle end
+  local opened, file = pcall(stoke.data.open, path or params.dataset_path, options)
   if not opened then sampling.refuse("%s", file) end
   return file
 end

@@ -1,0 +1,30 @@
+-- BurstGPT's lengths: its rows of GPT-4 that have an answer, in any order.
+-- Their times are not used; `stoke run trace` does that.
+
+local sampling = require "stoke.dataset.sampling"
+
+local burstgpt = { measures = true, file = true }
+
+local columns = { "Model", "Request tokens", "Response tokens" }
+
+function burstgpt.open(run)
+  local params = run.params
+  local file = sampling.open(run, { format = "csv", require = columns, shuffle = true })
+  local function take(i)
+    local row = file:at(i)
+    local input, output = tonumber(row["Request tokens"]), tonumber(row["Response tokens"])
+    if row.Model ~= "GPT-4" then return nil, "of other models than GPT-4" end
+    if not input or not output or input < 1 or output < 1 then return nil, "without an answer" end
+    return { input, output }
+  end
+  return { rows = sampling.collect(file.path, #file, params.num_prompts,
+    not params.no_oversample, run.rng, take) }
+end
+
+function burstgpt.request(data, i, ctx, ruler)
+  local input, output = data.rows[i][1], data.rows[i][2]
+  local n = math.max(1, input - ruler.special)
+  return { prompt = ruler:text(ctx.rng, n), input = n + ruler.special, output = output }
+end
+
+return burstgpt

@@ -1,0 +1,92 @@
+-- Questions about pictures: rows with `prompt` and `image_files`, or with
+-- `content`, a list of parts.
+
+local sampling = require "stoke.dataset.sampling"
+
+local image = { file = true, needs_chat = "pictures" }
+
+-- What a server can fetch by itself, and what it gets from us.
+local function url_of(file, path, inline)
+  if path:find("^data:") or path:find("^https?://") and not inline then return path end
+  if path:find("^https?://") then
+    error(path .. ": fetching is not done here; put the picture beside the data file, or leave "
+      .. "custom_ensure_client_side_data out", 0)
+  end
+  path = path:gsub("^file://", "")
+  if inline then
+    local url, why = file:media(path)
+    return url or error(why, 0)
+  end
+  if path:sub(1, 1) ~= "/" then path = (file.path:match("^(.*/)") or "./") .. path end
+  return "file://" .. path
+end
+
+local function part_of(file, part, inline)
+  if part.type == "text" and type(part.text) == "string" then
+    return { type = "text", text = part.text }
+  end
+  local source = part.image_url or part.image
+  if type(source) == "table" then
+    if type(source.url) ~= "string" then return nil end
+    local copy = {}
+    for key, value in pairs(source) do copy[key] = value end
+    copy.url = url_of(file, source.url, inline)
+    return { type = "image_url", image_url = copy }
+  elseif type(source) == "string" then
+    return { type = "image_url", image_url = { url = url_of(file, source, inline) } }
+  end
+end
+
+local function parts_of(row)
+  if type(row.content) == "table" then return row.content end
+  if type(row.prompt) ~= "string" or type(row.image_files) ~= "table" then return nil end
+  local parts = { { type = "text", text = row.prompt } }
+  for i, path in ipairs(row.image_files) do parts[i + 1] = { type = "image", image = path } end
+  return parts
+end
+
+-- The message's parts, or nil and why not.
+local function content_of(file, row, inline)
+  local parts, content = parts_of(row), {}
+  if not parts then return nil, "neither prompt and image_files, nor content" end
+  for i, part in ipairs(parts) do
+    if type(part) ~= "table" then return nil, ("content[%d] is no object"):format(i) end
+    local fine, made = pcall(part_of, file, part, inline)
+    if not fine then return nil, tostring(made) end
+    if not made then
+      return nil, ("content[%d]: type %s; it takes text, image and image_url"):format(i,
+        tostring(part.type))
+    end
+    content[i] = made
+  end
+  return content
+end
+
+function image.open(run)
+  local params = run.params
+  local file, problems = sampling.open(run, { format = "jsonl", require = {} }), sampling.problems()
+  local function take(i)
+    local row = file:at(i)
+    local content, why = content_of(file, row, params.custom_ensure_client_side_data)
+    if not content then
+      problems:add("%s:%d: %s", file.path, file:line(i), why)
+      if #problems == 10 then problems:raise() end
+      return nil, "with mistakes"
+    end
+    return i
+  end
+  local fine, rows = pcall(sampling.collect, file.path, #file, params.num_prompts,
+    not params.no_oversample, run.rng, take)
+  problems:raise()
+  if not fine then error(rows, 0) end
+  return { file = file, rows = rows }
+end
+
+function image.request(data, i, ctx)
+  local content = content_of(data.file, data.file:at(data.rows[i]),
+    ctx.params.custom_ensure_client_side_data)
+  return { messages = { { role = "user", content = content } },
+    output = ctx.params.output_len or ctx.params.custom_output_len }
+end
+
+return image

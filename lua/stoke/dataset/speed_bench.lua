@@ -1,0 +1,39 @@
+-- SPEED-Bench: <subset>.jsonl in a folder; the first message of each row.
+
+local sampling = require "stoke.dataset.sampling"
+
+local speed = { file = true }
+
+local function text_of(content)
+  if type(content) ~= "table" then return content end
+  local parts = {}
+  for _, part in ipairs(content) do parts[#parts + 1] = part.text end
+  return table.concat(parts, "\n")
+end
+
+function speed.open(run)
+  local params = run.params
+  local path = params.dataset_path
+  if not path:find("%.jsonl?$") then
+    path = path .. "/" .. params.speed_bench_dataset_subset .. ".jsonl"
+  end
+  local file = sampling.open(run, { format = "jsonl", require = "messages" }, path)
+  local function take(i)
+    local row = file:at(i)
+    if params.speed_bench_category and row.category ~= params.speed_bench_category then
+      return nil, "of other categories"
+    end
+    if not row.messages[1] then return nil, "without a message" end
+    return i
+  end
+  return { file = file, rows = sampling.collect(file.path, #file, params.num_prompts,
+    not params.no_oversample, run.rng, take) }
+end
+
+function speed.request(data, i, ctx)
+  local row = data.file:at(data.rows[i])
+  return { prompt = text_of(row.messages[1].content), template = true,
+    output = ctx.params.speed_bench_output_len }
+end
+
+return speed

@@ -1,0 +1,174 @@
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "base/mem.h"
+#include "data/base64.h"
+#include "data/noise_image.h"
+#include "script/bind_data.h"
+#include "script/files.h"
+#include "script/reach.h"
+#include "script/vm_impl.h"
+
+/* stoke.noise_image(width, height)  -> image     [-0, +1, v]
+ * image:url(rng)                    -> data URL  [-0, +1, v]
+ * d:media(path)        -> data URL | nil, why    [-0, +(1|2), v] */
+
+#define IMAGE_MT "stoke.noise_image"
+
+struct image {
+  struct noise_image *noise;
+  struct buf file, url;
+};
+
+static void add_url(struct buf *url, const char *type, struct str bytes)
+{
+  buf_reset(url);
+  buf_addf(url, "data:%s;base64,", type);
+  base64_encode(url, bytes);
+}
+
+/* ---- noise ---- */
+
+static unsigned check_side(lua_State *L, int i)
+{
+  double x = luaL_checknumber(L, i);
+  luaL_argcheck(L, x >= 1 && x <= NOISE_IMAGE_SIDE && x == (double)(unsigned)x,
+                i, "a side of an image is 1 to 8192 pixels");
+  return (unsigned)x;
+}
+
+static int noise_image_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  unsigned width = check_side(L, 1), height = check_side(L, 2);
+  struct image *x = lua_newuserdata(L, sizeof *x);
+  *x = (struct image){.noise = NULL};
+  luaL_getmetatable(L, IMAGE_MT);
+  lua_setmetatable(L, -2);
+  vm_guard(vm);
+  x->noise = noise_image_new(width, height, vm_seed(vm));
+  vm_unguard(vm);
+  return 1;
+}
+
+static int url_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
+  struct rng *r = check_rng(L, 2);
+  vm_guard(vm);
+  buf_reset(&x->file);
+  noise_image_deal(x->noise, r, &x->file);
+  add_url(&x->url, "image/jpeg", buf_str(&x->file));
+  vm_unguard(vm);
+  lua_pushlstring(L, x->url.p, x->url.len);
+  return 1;
+}
+
+static int gc_l(lua_State *L)
+{
+  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
+  noise_image_free(x->noise);
+  buf_free(&x->file);
+  buf_free(&x->url);
+  return 0;
+}
+
+/* ---- files beside a data file ---- */
+
+/* By its first bytes: a picture, sound or film, or NULL. A script cannot have
+ * anything else read to it this way. */
+static const char *media_type(struct str s)
+{
+  static const struct {
+    size_t at;
+    const char *bytes, *type;
+  } kinds[] = {
+      {0, "\xff\xd8\xff", "image/jpeg"},
+      {0, "\x89PNG\r\n", "image/png"},
+      {0, "GIF8", "image/gif"},
+      {8, "WEBP", "image/webp"},
+      {8, "WAVE", "audio/wav"},
+      {0, "fLaC", "audio/flac"},
+      {0, "ID3", "audio/mpeg"},
+      {0, "\xff\xfb", "audio/mpeg"},
+      {0, "OggS", "audio/ogg"},
+      {4, "ftyp", "video/mp4"},
+      {0, "\x1a\x45\xdf\xa3", "video/webm"},
+  };
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    struct str from = {s.p + kinds[i].at, s.len - kinds[i].at};
+    if (s.len > kinds[i].at && str_starts(from, str_of(kinds[i].bytes)))
+      return kinds[i].type;
+  }
+  return NULL;
+}
+
+/* The folder of a data file that the script may see; owned by the caller. */
+static char *folder_of(const struct vm *vm, const char *data, char why[128])
+{
+  char *real = reach(vm, data, why);
+  if (real)
+    *strrchr(real, '/') = '\0';
+  return real;
+}
+
+/* Into the VM's scratch. 0, or -1 and why. */
+static int read_beside(struct vm *vm, const char *data, const char *name,
+                       char why[128])
+{
+  char *folder = folder_of(vm, data, why), *path, *real;
+  int status = -1;
+  if (!folder)
+    return -1;
+  path = name[0] == '/' ? mem_strdup(name) : files_join(folder, name);
+  real = files_real(path);
+  buf_reset(&vm->scratch);
+  if (!real)
+    snprintf(why, 128, "no such file");
+  else if (!files_inside(real, folder))
+    snprintf(why, 128, "does not lie in the folder of the data file");
+  else
+    status = files_read(real, &vm->scratch, why);
+  mem_free(real);
+  mem_free(path);
+  mem_free(folder);
+  return status;
+}
+
+int data_media_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  const struct data_view *v = data_to_view(L, 1);
+  const char *name = luaL_checkstring(L, 2), *type = NULL;
+  char why[128] = "is neither picture nor sound nor film";
+  luaL_argcheck(L, v, 1, "a data file is wanted");
+  vm_guard(vm);
+  if (read_beside(vm, data_info(v->file).shown, name, why) == 0)
+    type = media_type(buf_str(&vm->scratch));
+  if (type)
+    add_url(&vm->extra, type, buf_str(&vm->scratch));
+  vm_unguard(vm);
+  if (!type) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "%s: %s", name, why);
+    return 2;
+  }
+  lua_pushlstring(L, vm->extra.p, vm->extra.len);
+  return 1;
+}
+
+void bind_image(lua_State *L)
+{
+  luaL_newmetatable(L, IMAGE_MT);
+  lua_newtable(L);
+  lua_pushcfunction(L, url_l);
+  lua_setfield(L, -2, "url");
+  lua_setfield(L, -2, "__index");
+  lua_pushcfunction(L, gc_l);
+  lua_setfield(L, -2, "__gc");
+  lua_pushliteral(L, IMAGE_MT);
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 1);
+  lua_pushcfunction(L, noise_image_l);
+}
