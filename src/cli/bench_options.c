@@ -137,6 +137,18 @@ static void pass_loras(struct job *j)
   buf_free(&list);
 }
 
+/* The scenario says when requests leave: at a trace's own times, or as many as
+ * a file has at once. Not where somebody says other times. */
+static bool self_timed(const struct job *j)
+{
+  const struct bench_flags *f = j->f;
+  bool trace = f->dataset_name && strcmp(f->dataset_name, "timed_trace") == 0;
+  if (isfinite(f->request_rate) || f->ramp_up)
+    return false;
+  return f->num_prompts <= 0 ||
+         (trace && (f->self_timed || !is_given(j, "self-timed")));
+}
+
 static void pass_requests(struct job *j)
 {
   struct bench_flags *f = j->f;
@@ -148,7 +160,7 @@ static void pass_requests(struct job *j)
   set_param(j, "num_prompts", text);
   if (f->skip_chat_template)
     set_param(j, "skip_chat_template", "true");
-  if (is_given(j, "self-timed"))
+  if (is_given(j, "self-timed") || !self_timed(j))
     set_param(j, "self_timed", f->self_timed ? "true" : "false");
 }
 
@@ -276,9 +288,11 @@ static void pass_load(struct job *j)
   struct load *l = &j->r->config.load;
   check_ramp(j);
   j->r->until_exhausted = f->num_prompts <= 0;
-  set_number(j, "num-requests",
-             f->num_prompts > 0 ? (double)f->num_prompts : MOST_ROWS);
-  set_number(j, "request-rate", f->ramp_up ? INFINITY : f->request_rate);
+  if (f->num_prompts > 0 || !self_timed(j))
+    set_number(j, "num-requests",
+               f->num_prompts > 0 ? (double)f->num_prompts : MOST_ROWS);
+  if (!self_timed(j))
+    set_number(j, "request-rate", f->ramp_up ? INFINITY : f->request_rate);
   if (is_given(j, "max-concurrency"))
     set_number(j, "max-concurrency", (double)f->max_concurrency);
   if (isfinite(f->request_rate) && !f->ramp_up) {

@@ -607,3 +607,41 @@ def test_hf_says_what_to_do(bench, tmp_path):
     path.write_text('{"a":1}\n')
     r = bench(dataset_name="hf", dataset_path=path, num_prompts=1, code=2)
     assert "Unsupported dataset path" in r.err and "openai/gsm8k" in r.err
+
+
+# ---- behind `stoke bench serve` ----
+
+@pytest.fixture
+def serve(stoke, server):
+    def run(*args):
+        server.requests.clear()
+        r = stoke.command("bench", "serve", "--base-url", server.url,
+                          "--model", "m", *args).wait()
+        assert r.code == 0, r
+        return [q for q in server.requests if q.method == "POST"
+                and q.path.endswith("completions")]
+
+    return run
+
+
+def test_bench_serve_sends_all_that_a_file_has(serve, tmp_path):
+    path = tmp_path / "c.jsonl"
+    path.write_text("".join(f'{{"prompt":"p{i}"}}\n' for i in range(7)))
+    flags = ["--dataset-name", "custom", "--dataset-path", path,
+             "--num-prompts", -1]
+    for more in ([], ["--max-concurrency", 2], ["--request-rate", 300]):
+        got = serve(*flags, *more)
+        assert sorted(q.json["prompt"] for q in got) == [
+            f"p{i}" for i in range(7)]
+
+
+def test_bench_serve_keeps_a_traces_times(serve, tmp_path):
+    path = trace_file(tmp_path, *(
+        dict(timestamp=50 + i * 100, input_length=9, output_length=1 + i)
+        for i in range(4)))
+    flags = ["--dataset-name", "timed_trace", "--dataset-path", path,
+             "--num-prompts", 4, "--timed-trace-sec-multiplier", "0.001"]
+    got = serve(*flags)
+    assert [q.json["max_tokens"] for q in got] == [1, 2, 3, 4]
+    assert got[3].at - got[0].at > 0.25
+    assert len(serve(*flags, "--no-self-timed")) == 4

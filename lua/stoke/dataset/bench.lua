@@ -39,7 +39,7 @@ local function check(set, run)
   local problems, params = sampling.problems(), run.params
   if set.check then set.check(params, problems) end
   if set.check_endpoint then set.check_endpoint(run.endpoint, params, problems) end
-  if set.needs_chat and run.endpoint ~= "chat" then
+  if set.needs_chat and run.endpoint ~= "chat" and run.endpoint ~= "embeddings_chat" then
     problems:add("%s sends %s, which only a chat takes: endpoint chat (backend openai-chat), "
       .. "not %s", params.dataset_name, set.needs_chat, run.endpoint)
   end
@@ -155,15 +155,19 @@ function bench.exit() return ruler and ruler.seen_words > 0 and ruler.ratio or n
 
 -- ---- bodies ----
 
+-- How each API calls the length of an answer; others make none.
+local lengths = {
+  completions = "max_tokens", chat = "max_completion_tokens", responses = "max_tokens",
+  anthropic = "max_tokens", ollama = "max_tokens", ollama_generate = "max_tokens",
+}
+
 -- What depends on the API that is spoken.
 local function speak(q, made, ctx)
   local api, params = ctx.endpoint, ctx.params
   local completions = api == "completions"
-  if not (completions or api == "chat") then
-    if api ~= "embeddings" and api ~= "rerank" then q.max_tokens = made.output end
-    return
-  end
-  q[completions and "max_tokens" or "max_completion_tokens"] = made.output
+  local name = lengths[api]
+  if name and made.output then q[name] = math.max(1, made.output) end
+  if not completions and api ~= "chat" then return end
   q.ignore_eos = (params.ignore_eos or set.ignore_eos) or nil
   if completions then
     q.logprobs = params.logprobs
