@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "report/field.h"
 #include "report/output.h"
+#include "report/timeline.h"
 
 static bool wants_pytorch(const struct bench_flags *f)
 {
@@ -33,6 +34,11 @@ static void beside(const char *path, const char *end, struct buf *out)
   buf_addf(out, "%.*s%s", STR_ARG(stem), end);
 }
 
+static const char *plot_end(const struct bench_flags *f)
+{
+  return f->plot_timeline ? ".timeline.html" : ".dataset_stats.html";
+}
+
 int bench_files_check(const struct bench *b, struct err *e)
 {
   const struct bench_flags *f = &b->flags;
@@ -41,7 +47,7 @@ int bench_files_check(const struct bench *b, struct err *e)
     output_check(b->path, true, e);
   if (wants_plot(f)) {
     struct buf name = {0};
-    beside(b->path, ".timeline.html", &name);
+    beside(b->path, plot_end(f), &name);
     output_check(buf_cstr(&name), true, e);
     buf_free(&name);
   }
@@ -116,13 +122,32 @@ static int save(const char *path, const char *end, struct str text)
   return rc;
 }
 
+static int save_plot(const struct bench *b, const struct details *d)
+{
+  const struct bench_flags *f = &b->flags;
+  struct buf page = {0};
+  const struct timeline t = {
+      .requests = f->plot_timeline,
+      .lengths = f->plot_dataset_stats,
+      .slow_ms = b->thresholds_ms[0],
+      .stall_ms = b->thresholds_ms[1],
+      .title = b->path,
+  };
+  int rc;
+  timeline_write(&page, &t, d);
+  rc = save(b->path, plot_end(f), buf_str(&page));
+  buf_free(&page);
+  return rc;
+}
+
 int bench_files_write(const struct bench *b, const struct details *d,
                       const struct bench_files *f)
 {
   int rc = 0;
-  (void)d;
   if (wants_pytorch(&b->flags))
     rc = save(b->path, ".pytorch.json", buf_str(&f->pytorch));
+  if (wants_plot(&b->flags) && save_plot(b, d) < 0)
+    rc = -1;
   return rc;
 }
 

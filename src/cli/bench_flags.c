@@ -11,6 +11,10 @@
 
 #define AT(field) offsetof(struct bench_flags, field)
 
+#define NO_SPEECH                                                              \
+  "--asr-min-audio-len-sec and -max-: have no effect, there are no data sets " \
+  "of speech here"
+
 static const struct option rows[] = {
     {"backend", "NAME", OPTION_STRING, AT(backend), "Target",
      "what is spoken: vllm or openai (completions), openai-chat, "
@@ -111,9 +115,6 @@ static const struct option rows[] = {
     {"lora-modules", "NAME", OPTION_LIST, AT(lora_modules),
      .help = "adapters: each request names one of them as its model",
      .many = true},
-    {"skip-chat-template", NULL, OPTION_BOOLEAN, AT(skip_chat_template),
-     .help = "prompts go as they are, as they always do here",
-     .also = "custom-skip-chat-template"},
     {"profile", NULL, OPTION_BOOLEAN, AT(profile),
      .help = "start and stop the server's profiler around the run"},
 #define X(field, flag, metavar, kind, otherwise, text)                         \
@@ -183,6 +184,16 @@ static const struct option rows[] = {
      .hidden = true},
     {"best-of", "N", OPTION_STRING, AT(best_of), .help = "of the sampling",
      .hidden = true},
+    {"custom-skip-chat-template", NULL, OPTION_BOOLEAN, AT(custom_skip),
+     .help = "--skip-chat-template", .hidden = true},
+    {"no-stream", NULL, OPTION_BOOLEAN, AT(no_stream),
+     .help = "how Python loads a data set; nothing to do with the answers",
+     .hidden = true,
+     .notice = "--no-stream: has no effect, files are always read in pieces"},
+    {"asr-min-audio-len-sec", "S", OPTION_STRING, AT(asr_min),
+     .help = "shortest recording", .hidden = true, .notice = NO_SPEECH},
+    {"asr-max-audio-len-sec", "S", OPTION_STRING, AT(asr_max),
+     .help = "longest recording", .hidden = true, .notice = NO_SPEECH},
     {"use-beam-search", NULL, OPTION_BOOLEAN, AT(use_beam_search),
      .help = "never did anything", .hidden = true,
      .notice = "--use-beam-search: has no effect, here as there"},

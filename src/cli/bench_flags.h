@@ -94,17 +94,15 @@
   X(blazedit_min_distance, "blazedit-min-distance", "X", STRING, "0.0",        \
     "hf, blazedit: smallest edit")                                             \
   X(blazedit_max_distance, "blazedit-max-distance", "X", STRING, "1.0",        \
-    "hf, blazedit: largest edit")                                              \
-  X(asr_min_audio_len_sec, "asr-min-audio-len-sec", "S", STRING, "0.0",        \
-    "hf, speech: shortest recording")                                          \
-  X(asr_max_audio_len_sec, "asr-max-audio-len-sec", "S", STRING, "inf",        \
-    "hf, speech: longest recording")
+    "hf, blazedit: largest edit")
 
 /* The same without a value. X(field, "flag", "what it does") */
 #define BENCH_SWITCH_LIST(X)                                                   \
   X(no_oversample, "no-oversample",                                            \
     "a data set that is too small ends the run early")                         \
   X(disable_shuffle, "disable-shuffle", "take the rows in the file's order")   \
+  X(skip_chat_template, "skip-chat-template",                                  \
+    "completions get the bare prompts, not as a chat's text")                  \
   X(ignore_eos, "ignore-eos",                                                  \
     "ask the server to go on to the full length (always for random)")          \
   X(skip_tokenizer_init, "skip-tokenizer-init", "use no tokenizer")            \
@@ -113,9 +111,7 @@
   X(enable_multimodal_chat, "enable-multimodal-chat",                          \
     "prompts are messages with parts")                                         \
   X(custom_ensure_client_side_data, "custom-ensure-client-side-data",          \
-    "custom_image: fetch images here and send them inline")                    \
-  X(no_stream, "no-stream",                                                    \
-    "hf: do not load in pieces (nothing to do with the answers)")
+    "custom_image: fetch images here and send them inline")
 
 struct bench_data {
 #define X(field, ...) char *field;
@@ -154,7 +150,6 @@ struct bench_flags {
       *presence_penalty, *repetition_penalty, *best_of;
   char *extra_body, *chat_template_kwargs;
   char *dataset_name, *dataset; /* the second: of 2024, a path */
-  bool skip_chat_template;
   struct option_list lora_modules;
   struct bench_data data;
   bool profile;
@@ -168,9 +163,9 @@ struct bench_flags {
   int metric_mode; /* 0: ours, 1: vLLM's */
   bool print_config, version;
 
-  /* what does nothing */
-  bool use_beam_search, trust_remote_code;
-  char *log_config_file;
+  bool custom_skip;
+  bool use_beam_search, trust_remote_code, no_stream;
+  char *log_config_file, *asr_min, *asr_max;
 };
 
 extern const struct options_spec bench_options_spec;

@@ -14,12 +14,10 @@
 #include "report/output.h"
 #include "stats/slo.h"
 
-/* More rows than any data set has: its end is the run's. */
-#define MOST_ROWS 1e9
-
 /* One translation under way. */
 struct job {
   struct bench *b;
+  const char *dataset; /* its name */
   struct bench_flags *f;
   struct run_options *r;
   struct err *e;
@@ -123,6 +121,7 @@ static void pass_dataset(struct job *j)
     notice(j, "--dataset-name custom_mm: it is custom_image today");
     name = "custom_image";
   }
+  j->dataset = name ? name : "random";
   if (name)
     set_param(j, "dataset_name", name);
 }
@@ -137,31 +136,20 @@ static void pass_loras(struct job *j)
   buf_free(&list);
 }
 
-/* The scenario says when requests leave: at a trace's own times, or as many as
- * a file has at once. Not where somebody says other times. */
-static bool self_timed(const struct job *j)
-{
-  const struct bench_flags *f = j->f;
-  bool trace = f->dataset_name && strcmp(f->dataset_name, "timed_trace") == 0;
-  if (isfinite(f->request_rate) || f->ramp_up)
-    return false;
-  return f->num_prompts <= 0 ||
-         (trace && (f->self_timed || !is_given(j, "self-timed")));
-}
-
 static void pass_requests(struct job *j)
 {
   struct bench_flags *f = j->f;
   char text[32];
   pass_dataset(j);
   pass_data(j);
-  pass_loras(j);
-  snprintf(text, sizeof text, "%" PRId64, f->num_prompts);
-  set_param(j, "num_prompts", text);
-  if (f->skip_chat_template)
+  if (f->custom_skip)
     set_param(j, "skip_chat_template", "true");
-  if (is_given(j, "self-timed") || !self_timed(j))
-    set_param(j, "self_timed", f->self_timed ? "true" : "false");
+  pass_loras(j);
+  snprintf(text, sizeof text, "%" PRId64,
+           f->num_prompts > 0 ? f->num_prompts : -1);
+  set_param(j, "num_prompts", text);
+  if (f->request_id_prefix)
+    set_param(j, "request_id_prefix", f->request_id_prefix);
 }
 
 /* ---- bodies ---- */
@@ -282,20 +270,52 @@ static void check_ramp(struct job *j)
             f->num_prompts);
 }
 
+/* Texts a request: --num-prompts counts texts. */
+static uint64_t batch_of(struct job *j)
+{
+  const char *text = j->f->data.random_batch_size;
+  int64_t batch;
+  if (text && strncmp(j->dataset, "random", 6) == 0 &&
+      units_integer(str_of(text), &batch) == 0 && batch >= 1)
+    j->b->batch = (uint64_t)batch;
+  return j->b->batch;
+}
+
+/* Who says when requests leave: the flags, or the data set. That is a trace
+ * with times of its own, or, when all rows are wanted at once, the scenario,
+ * which knows how many there are. */
+static void pass_rate(struct job *j)
+{
+  const struct bench_flags *f = j->f;
+  bool asked = is_given(j, "self-timed");
+  bool trace = strcmp(j->dataset, "timed_trace") == 0;
+  bool flags = isfinite(f->request_rate) || f->ramp_up;
+  if (trace && (!asked || f->self_timed)) {
+    if (flags)
+      notice(j, "timed_trace: the trace says when requests leave, so "
+                "--request-rate and ramps have no effect (--no-self-timed "
+                "has them say it)");
+    j->b->timed = true;
+  }
+  if (asked || (f->num_prompts <= 0 && flags && !trace))
+    set_param(j, "self_timed", f->self_timed ? "true" : "false");
+  if (!j->b->timed && (f->num_prompts > 0 || flags))
+    set_number(j, "request-rate", f->ramp_up ? INFINITY : f->request_rate);
+}
+
 static void pass_load(struct job *j)
 {
   const struct bench_flags *f = j->f;
   struct load *l = &j->r->config.load;
   check_ramp(j);
   j->r->until_exhausted = f->num_prompts <= 0;
-  if (f->num_prompts > 0 || !self_timed(j))
+  if (f->num_prompts > 0)
     set_number(j, "num-requests",
-               f->num_prompts > 0 ? (double)f->num_prompts : MOST_ROWS);
-  if (!self_timed(j))
-    set_number(j, "request-rate", f->ramp_up ? INFINITY : f->request_rate);
+               ceil((double)f->num_prompts / (double)batch_of(j)));
+  pass_rate(j);
   if (is_given(j, "max-concurrency"))
     set_number(j, "max-concurrency", (double)f->max_concurrency);
-  if (isfinite(f->request_rate) && !f->ramp_up) {
+  if (isfinite(f->request_rate) && !f->ramp_up && !j->b->timed) {
     if (isinf(f->burstiness))
       set(j, "arrival", "constant");
     else if (f->burstiness != 1)
@@ -454,8 +474,6 @@ static void pass_target(struct job *j)
   set_list(j, "header", &f->headers);
   if (f->insecure)
     set(j, "insecure", "yes");
-  if (f->request_id_prefix)
-    j->r->config.request_id_prefix = mem_strdup(f->request_id_prefix);
 }
 
 static void translate(struct job *j)
@@ -480,6 +498,7 @@ enum options_result bench_options_read(struct bench *b, struct run_options *r,
   unsigned before = e->count;
   enum options_result result;
   bench_flags_init(&b->flags);
+  b->batch = 1;
   run_options_init(r, &run_options_spec);
   result = options_parse(o, argc, argv, e);
   if (result != OPTIONS_HELP && b->flags.config_file)

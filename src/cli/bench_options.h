@@ -11,8 +11,10 @@
 struct bench {
   struct bench_flags flags;
   const struct bench_backend *backend; /* NULL: a mistake */
-  double thresholds_ms[2];             /* of the timeline */
-  char *path;                          /* of the results, or NULL */
+  uint64_t batch;                      /* texts a request */
+  bool timed;              /* the data set says when requests leave */
+  double thresholds_ms[2]; /* of the timeline */
+  char *path;              /* of the results, or NULL */
 };
 
 /* argv (behind `bench serve`) into b->flags and *r, as run_options_read does.

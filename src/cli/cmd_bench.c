@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "cli/bench_explain.h"
 #include "cli/bench_files.h"
 #include "cli/bench_options.h"
 #include "cli/bench_probe.h"
@@ -29,8 +30,9 @@ struct serve {
   struct bench_timetable ramp;
   struct rate_change *changes;
   struct details details;
-  const struct slo *slo;
-  bool detailed; /* records are kept */
+  const struct run_options *options;
+  const struct request *sample; /* or NULL */
+  bool detailed;                /* records are kept */
   bool saves_details;
   struct bench_probe *probe;
   struct probe_figures probes;
@@ -75,6 +77,7 @@ static void lay_ramp(struct serve *s, struct load *l)
   stage->offsets = s->ramp.offsets; /* the load's from here on */
   stage->n_offsets = l->num_requests;
   stage->num_requests = 0;
+  stage->rate = (struct ramp){.from = ramp.from, .to = ramp.to};
   l->stages = stage;
   l->n_stages = 1;
 }
@@ -93,7 +96,7 @@ static void settled(struct run_options *r, void *ud)
 {
   struct serve *s = ud;
   const struct bench_flags *f = &s->bench.flags;
-  if (f->ramp_up)
+  if (f->ramp_up && !s->bench.timed)
     lay_ramp(s, &r->config.load);
   show_namespace(f, &r->secrets);
   if (!f->temperature && s->bench.backend && s->bench.backend->samples)
@@ -216,7 +219,8 @@ static int begin(const struct run_stand *at, void *ud)
   struct run_options *o = at->options;
   const struct bench_flags *f = &s->bench.flags;
   int status = open_files(s, o);
-  s->slo = &o->config.slo;
+  s->options = o;
+  s->sample = at->sample;
   if (status == GO_ON)
     status = wait_ready(s, at);
   if (status != GO_ON)
@@ -268,7 +272,7 @@ static void describe_ramp(struct serve *s, struct run_info *info)
 {
   const struct bench_flags *f = &s->bench.flags;
   const struct bench_timetable *t = &s->ramp;
-  if (!f->ramp_up)
+  if (!f->ramp_up || s->bench.timed)
     return;
   s->changes = mem_alloc((t->n_changes + 1) * sizeof *s->changes);
   for (size_t i = 0; i < t->n_changes; i++)
@@ -279,7 +283,6 @@ static void describe_ramp(struct serve *s, struct run_info *info)
   info->ramp_to = f->ramp_up_to;
   info->rate_changes = s->changes;
   info->n_rate_changes = t->n_changes;
-  info->n_stages = 0;
 }
 
 static void describe(struct summary *sum, struct run_info *info, void *ud)
@@ -293,7 +296,12 @@ static void describe(struct summary *sum, struct run_info *info, void *ud)
     info->model_id = f->model;
   info->tokenizer_id = f->data.tokenizer ? f->data.tokenizer : info->model_id;
   info->burstiness = f->burstiness;
+  info->n_stages = 0; /* at most one, of which there are the figures */
   info->metric_mode = f->metric_mode == 1 ? "vllm" : "stoke";
+  if (f->num_prompts > 0)
+    info->num_prompts = (uint64_t)f->num_prompts;
+  if (info->pooling)
+    info->input_sequences = sum->completed * s->bench.batch;
   describe_ramp(s, info);
   if (s->saves_details)
     info->details = &s->details;
@@ -302,8 +310,9 @@ static void describe(struct summary *sum, struct run_info *info, void *ud)
   if (s->drafted)
     info->spec_decode = &s->spec_decode;
   if (f->metric_mode == 1)
-    vllm_figures_apply(sum, &s->details, s->slo);
+    vllm_figures_apply(sum, &s->details, &s->options->config.slo);
   bench_files_describe(&s->files, sum, info);
+  bench_explain(s->options, s->sample, sum);
 }
 
 /* ---- the command ---- */

@@ -302,10 +302,11 @@ static void parse_long(struct options *o, const char *arg, struct cursor *c,
   value = value ? value + 1 : NULL;
   if (m.row && path.p && m.row->kind != OPTION_JSON)
     m = (struct match){0};
-  if (m.ambiguous) {
-    list_ambiguous(o->spec, name, e);
-  } else if (!m.row) {
-    unknown_option(o->spec, typed, e);
+  if (!m.row) {
+    if (m.ambiguous)
+      list_ambiguous(o->spec, name, e);
+    else
+      unknown_option(o->spec, typed, e);
     /* What follows is most likely its value, not an argument of its own. */
     if (!value && c->left > 0 && !looks_like_option(c->at[0]))
       c->at++, c->left--;

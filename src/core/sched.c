@@ -169,9 +169,11 @@ static void keep_late(struct sched *s)
 static bool is_open(const struct stage *stage)
 {
   /* An endless burst is a closed loop: a slot that is free is due. */
+  if (stage->n_offsets)
+    return true;
   if (isinf(stage->rate.from))
     return stage->num_requests > 0;
-  return stage->rate.from > 0 || stage->rate.to > 0 || stage->n_offsets;
+  return stage->rate.from > 0 || stage->rate.to > 0;
 }
 
 void sched_enter(struct sched *s, const struct stage *stage, uint16_t number,
