@@ -168,6 +168,8 @@ static void keep_late(struct sched *s)
 
 static bool is_open(const struct stage *stage)
 {
+  if (stage->n_offsets) /* whatever rate it had */
+    return true;
   /* An endless burst is a closed loop: a slot that is free is due. */
   if (stage->n_offsets)
     return true;
