@@ -1,3 +1,4 @@
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,6 +94,27 @@ static void b053_a_cap_delays_but_keeps_due(void **state)
                    SCHED_START);
   assert_int_equal(item.due_ns, T0 + 10 * NS_PER_MS);
   assert_true(item.capped);
+  sched_deinit(&s);
+}
+
+/* Whatever rate and count stand beside them. */
+static void explicit_arrivals_are_open(void **state)
+{
+  uint64_t offsets[] = {0, 30 * NS_PER_MS};
+  struct stage stage = {.rate = {.from = INFINITY, .to = INFINITY},
+                        .offsets = offsets,
+                        .n_offsets = 2};
+  struct sched s;
+  struct sched_item item;
+  uint64_t wake;
+  (void)state;
+  sched_init(&s, 1, 0, 1, 2);
+  sched_enter(&s, &stage, 0, T0);
+  assert_int_equal(sched_next(&s, T0, &item, &wake), SCHED_START);
+  assert_int_equal(sched_next(&s, T0, &item, &wake), SCHED_WAIT);
+  assert_int_equal(wake, T0 + 30 * NS_PER_MS);
+  assert_int_equal(sched_next(&s, wake, &item, &wake), SCHED_START);
+  assert_int_equal(item.due_ns, T0 + 30 * NS_PER_MS);
   sched_deinit(&s);
 }
 
@@ -384,6 +406,7 @@ int main(void)
       cmocka_unit_test(closed_loop_fills_and_refills_its_slots),
       cmocka_unit_test(closed_loop_ends_with_its_time),
       cmocka_unit_test(b053_a_cap_delays_but_keeps_due),
+      cmocka_unit_test(explicit_arrivals_are_open),
       cmocka_unit_test(late_items_all_start_at_once),
       cmocka_unit_test(threads_share_one_timetable),
       cmocka_unit_test(b090_equal_stages_are_two),
