@@ -17,7 +17,7 @@ enum {
 
 void wire_fail(struct wire *w, enum outcome o, const char *message)
 {
-  if (w->r.outcome != OUTCOME_OK)
+  if (w->r.outcome != OUTCOME_OK || !wire_settle(w))
     return;
   w->r.outcome = o;
   if (message)
@@ -27,7 +27,7 @@ void wire_fail(struct wire *w, enum outcome o, const char *message)
 void wire_fail_with(struct wire *w, enum outcome o, struct str body)
 {
   struct wire_error e;
-  if (w->r.outcome != OUTCOME_OK)
+  if (w->r.outcome != OUTCOME_OK || !wire_settle(w))
     return;
   wire_error_read(&e, body);
   if (o == OUTCOME_UNPROCESSABLE && wire_error_is_context_length(&e))
@@ -132,8 +132,8 @@ void wire_free(struct wire *w)
   ndjson_deinit(&w->ndjson);
   buf_free(&w->waiting);
   buf_free(&w->body);
-  buf_free(&w->text);
-  buf_free(&w->reasoning);
+  kept_free(&w->text);
+  kept_free(&w->reasoning);
   buf_free(&w->shape.bytes);
   wire_tools_free(&w->tools);
   mem_free(w);
@@ -165,9 +165,9 @@ void wire_start(struct wire *w, const struct wire_config *c,
   sse_reset(&w->sse);
   ndjson_reset(&w->ndjson);
   buf_recycle(&w->body, KEEP_MAX);
-  buf_recycle(&w->text, KEEP_MAX);
-  buf_recycle(&w->reasoning, KEEP_MAX);
-  w->text.max = w->reasoning.max = w->body.max = w->c.max_text;
+  kept_reset(&w->text, w->c.max_text, KEEP_MAX);
+  kept_reset(&w->reasoning, w->c.max_text, KEEP_MAX);
+  w->body.max = w->c.max_text;
   wire_tools_reset(&w->tools);
 }
 

@@ -75,8 +75,9 @@ struct wire_payload {
                     * an index out of range counts as 0 too */
   struct str text; /* first non-empty content/reasoning/refusal, still with
                     * JSON's escapes; borrowed for the call */
-  int64_t completion_tokens; /* cumulative usage in this event, or -1; with
+  int64_t completion_tokens;      /* cumulative usage in this event, or -1; with
                               * several choices in one event on the last */
+  size_t text_end, reasoning_end; /* of what wire_kept has, this included */
 };
 
 enum { WIRE_MAX_CHOICES = 128 };
@@ -84,6 +85,10 @@ enum { WIRE_MAX_CHOICES = 128 };
 /* Called per payload of a stream, never for a plain answer. Nonzero:
  * wire_feed stops and returns it. */
 typedef int wire_payload_cb(const struct wire_payload *p, void *ud);
+
+/* For who collects payloads to look at them later: look now, for the event in
+ * hand is about to change more than text. Nonzero: stop before it does. */
+typedef int wire_settle_cb(void *ud);
 
 struct wire_tool_call {
   int choice, index; /* index as the server counts, or in order of arrival */
@@ -101,8 +106,9 @@ struct wire_config {
   bool keep_tools;  /* collect tool calls, merged by index */
   bool keep_body;   /* collect the raw body */
   bool raw;         /* not an API answer: any 2xx body is ok */
-  size_t max_event; /* 0: 16 MiB */
-  size_t max_text;  /* 0: 64 MiB; bounds text, tool calls and bodies: beyond
+  wire_settle_cb *settle; /* or NULL; with the payload callback's ud */
+  size_t max_event;       /* 0: 16 MiB */
+  size_t max_text; /* 0: 64 MiB; bounds text, tool calls and bodies: beyond
                         * it they are cut, never counted; a plain answer
                         * beyond it fails */
 };
@@ -151,9 +157,16 @@ struct wire_result {
 };
 /* Valid after wire_end, until wire_start. */
 const struct wire_result *wire_result(const struct wire *w);
-/* The same in the middle of a stream: text, reasoning and usage as far as
- * they have come; no verdict and no tool calls yet. Valid until the next
- * wire_feed. */
-const struct wire_result *wire_so_far(struct wire *w);
+/* The same in the middle of a stream: usage as far as it has come, and text
+ * and reasoning up to a payload's ends; no verdict and no tool calls yet.
+ * Valid until the next wire_feed. */
+const struct wire_result *wire_so_far(struct wire *w, size_t text_end,
+                                      size_t reasoning_end);
+/* What was kept of WIRE_CONTENT or WIRE_REASONING, still with JSON's escapes:
+ * the texts of choice 0 behind each other. */
+struct str wire_kept(const struct wire *w, enum wire_field f);
+/* Stop as if the callback had returned nonzero for the payload with these
+ * ends. Only text may have come since (see wire_settle_cb). */
+void wire_stop_at(struct wire *w, size_t text_end, size_t reasoning_end);
 
 #endif

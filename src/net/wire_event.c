@@ -32,9 +32,16 @@ static void count(struct wire *w, const struct wire_payload *p)
 static void keep(struct wire *w, enum wire_field f, struct str text)
 {
   if (f == WIRE_CONTENT)
-    joiner_add(&w->text_joiner, &w->text, text);
+    kept_add(&w->text, text);
   else if (f == WIRE_REASONING)
-    joiner_add(&w->reasoning_joiner, &w->reasoning, text);
+    kept_add(&w->reasoning, text);
+}
+
+/* How much was kept with it included. */
+static void note_ends(const struct wire *w, struct wire_payload *p)
+{
+  p->text_end = w->text.raw.len;
+  p->reasoning_end = w->reasoning.raw.len;
 }
 
 static void tell(struct wire *w, const struct wire_payload *p)
@@ -133,6 +140,7 @@ static void end_choice(struct wire *w)
   if (c->fields) {
     p.fields = c->fields;
     p.text = c->text;
+    note_ends(w, &p);
     tell_waiting(w);
     count(w, &p);
     e->waiting = p;
@@ -145,13 +153,30 @@ static void end_choice(struct wire *w)
 
 /* ---- values ---- */
 
+bool wire_settle(struct wire *w)
+{
+  if (w->stopped || !w->c.settle)
+    return true;
+  w->stopped = w->c.settle(w->ud);
+  return !w->stopped;
+}
+
+/* The event says more than text, as it does from here on. False: stop. */
+static bool has_effects(struct wire *w)
+{
+  if (!w->event.effects)
+    wire_settle(w);
+  w->event.effects = true;
+  return !w->stopped;
+}
+
 static void set_usage(struct wire *w, int64_t *to, const struct walk_value *v)
 {
   int64_t n = walk_integer(v, -1);
-  if (n < 0)
+  if (n < 0 || !has_effects(w))
     return;
   *to = n;
-  w->event.effects = w->answer = true;
+  w->answer = true;
   if (to == &w->r.usage.completion_tokens)
     w->event.completion_tokens = n;
 }
@@ -159,9 +184,9 @@ static void set_usage(struct wire *w, int64_t *to, const struct walk_value *v)
 static void set_tool(struct wire *w, struct walk_value *to,
                      const struct walk_value *v)
 {
-  if (v->type == WALK_STRING || v->type == WALK_OBJECT) {
+  if ((v->type == WALK_STRING || v->type == WALK_OBJECT) && has_effects(w)) {
     *to = *v;
-    w->event.choice.has_tool = w->event.effects = true;
+    w->event.choice.has_tool = true;
   }
 }
 
@@ -193,9 +218,9 @@ static void take(struct wire *w, enum wire_field f, const struct walk_value *v)
     w->answer = true;
     break;
   case WIRE_FINISH:
-    if (is_text) {
+    if (is_text && has_effects(w)) {
       c->finish = v->raw;
-      e->effects = w->answer = true;
+      w->answer = true;
       e->failed = e->failed || str_ieq(v->raw, STR("error"));
     }
     break;
@@ -213,8 +238,8 @@ static void take(struct wire *w, enum wire_field f, const struct walk_value *v)
     e->failed = e->failed || (is_text && str_ieq(v->raw, STR("error")));
     break;
   case WIRE_END:
-    if (walk_truthy(v))
-      w->ended = w->answer = e->effects = true;
+    if (walk_truthy(v) && has_effects(w))
+      w->ended = w->answer = true;
     break;
   case WIRE_TYPE:
   case WIRE_FIELD_COUNT: break;
@@ -258,11 +283,12 @@ static bool is_plain_text(const struct wire_event *e)
          (e->waiting.fields & (e->waiting.fields - 1)) == 0;
 }
 
-static void read_predicted(struct wire *w, const struct wire_payload *p)
+static void read_predicted(struct wire *w, struct wire_payload *p)
 {
   count(w, p);
   if (w->c.keep_text && p->choice == 0)
     keep(w, (enum wire_field)__builtin_ctz(p->fields), p->text);
+  note_ends(w, p);
   tell(w, p);
 }
 
@@ -275,6 +301,8 @@ static int read_document(struct wire *w, const struct paths *paths,
   w->tools.n_pending = 0;
   if (walk(paths, data, on_value, w) < 0 && !w->stopped)
     return -1;
+  if (w->stopped)
+    return 0; /* nothing more is read */
   if (c->fields || c->has_tool || c->finish.len || e->position == 0)
     end_choice(w);
   e->choice_is_clean = true;

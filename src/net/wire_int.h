@@ -3,7 +3,7 @@
 #define STOKE_NET_WIRE_INT_H
 
 #include "net/dialect.h"
-#include "net/joiner.h"
+#include "net/kept.h"
 #include "net/ndjson.h"
 #include "net/sse.h"
 #include "base/walk.h"
@@ -85,8 +85,7 @@ struct wire {
 
   struct wire_event event;
   struct wire_shape shape;
-  struct buf text, reasoning;
-  struct joiner text_joiner, reasoning_joiner;
+  struct kept text, reasoning;
   struct wire_tools tools;
   int64_t cached_beside; /* -1: not told */
 
@@ -103,6 +102,8 @@ struct wire {
 /* Read an event. -1 when it isn't JSON; what it said before the trouble may
  * have been recorded. w->stopped holds what the callback returned. */
 int wire_event_read(struct wire *w, struct str name, struct str data);
+/* More than text is about to change: true when that may go on. */
+bool wire_settle(struct wire *w);
 /* Read a plain answer. 0, or -1 when it isn't JSON. */
 int wire_event_read_plain(struct wire *w, struct str document);
 

@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "net/wire_error.h"
 #include "net/wire_int.h"
 
@@ -109,11 +111,9 @@ static void end_success(struct wire *w)
 static void collect(struct wire *w)
 {
   struct wire_result *r = &w->r;
-  joiner_end(&w->text_joiner, &w->text);
-  joiner_end(&w->reasoning_joiner, &w->reasoning);
   wire_tools_end(&w->tools);
-  r->text = buf_str(&w->text);
-  r->reasoning = buf_str(&w->reasoning);
+  r->text = kept_text(&w->text, w->text.raw.len, true);
+  r->reasoning = kept_text(&w->reasoning, w->reasoning.raw.len, true);
   r->tool_calls = w->tools.calls;
   r->n_tool_calls = w->tools.n;
   if (w->c.keep_body)
@@ -137,11 +137,26 @@ void wire_end(struct wire *w, bool complete)
   collect(w);
 }
 
-const struct wire_result *wire_so_far(struct wire *w)
+const struct wire_result *wire_so_far(struct wire *w, size_t text_end,
+                                      size_t reasoning_end)
 {
-  w->r.text = buf_str(&w->text);
-  w->r.reasoning = buf_str(&w->reasoning);
+  w->r.text = kept_text(&w->text, text_end, false);
+  w->r.reasoning = kept_text(&w->reasoning, reasoning_end, false);
   return &w->r;
+}
+
+struct str wire_kept(const struct wire *w, enum wire_field f)
+{
+  assert(f == WIRE_CONTENT || f == WIRE_REASONING);
+  return buf_str(f == WIRE_CONTENT ? &w->text.raw : &w->reasoning.raw);
+}
+
+void wire_stop_at(struct wire *w, size_t text_end, size_t reasoning_end)
+{
+  w->stopped = 1;
+  w->mode = WIRE_MODE_OVER;
+  kept_cut(&w->text, text_end);
+  kept_cut(&w->reasoning, reasoning_end);
 }
 
 const struct wire_result *wire_result(const struct wire *w)

@@ -870,6 +870,102 @@ static void a_callback_stops_the_feed(void **state)
 
 /* ---- the prediction is never a guess ---- */
 
+/* Collects ends of payloads, and settles after some of them. */
+struct collector {
+  struct wire_payload last;
+  unsigned told, settled;
+  unsigned told_then; /* how many had been told when it settled first */
+  bool enough;
+};
+
+static int on_collected(const struct wire_payload *p, void *ud)
+{
+  struct collector *c = ud;
+  c->last = *p;
+  c->told++;
+  return 0;
+}
+
+static int on_settle(void *ud)
+{
+  struct collector *c = ud;
+  if (c->settled++ == 0)
+    c->told_then = c->told;
+  return c->enough;
+}
+
+#define TEXT_EVENT(text)                                                       \
+  "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"
+
+static void collect(struct wire *w, struct collector *c, const char *end)
+{
+  struct wire_config config = {.dialect = wire_dialect_find("chat"),
+                               .keep_text = true,
+                               .keep_tools = true,
+                               .settle = on_settle};
+  static const char texts[] = TEXT_EVENT("a") TEXT_EVENT("\\n") TEXT_EVENT("c");
+  wire_start(w, &config, on_collected, c);
+  wire_head(w, 200, STR("text/event-stream"));
+  wire_feed(w, texts, sizeof texts - 1);
+  assert_int_equal(c->settled, 0);
+  wire_feed(w, end, strlen(end));
+}
+
+/* Whoever collects payloads is asked before more than text changes, and what
+ * would have changed then has not when that was enough. */
+static void collectors_are_asked_before_more_than_text_changes(void **state)
+{
+  static const char *const ends[] = {
+      "data: {\"choices\":[],\"usage\":{\"completion_tokens\":9}}\n\n",
+      "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+      "data: {\"error\":{\"message\":\"no\"}}\n\n",
+      "event: error\ndata: no\n\n",
+      "data: no\n\n",
+      "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":"
+      "\"t\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\n\n",
+  };
+  struct wire *w = wire_new();
+  const struct wire_result *r;
+  (void)state;
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    struct collector c = {.enough = true};
+    collect(w, &c, ends[i]);
+    assert_int_equal(c.settled, 1);
+    assert_int_equal(c.told_then, 3);
+    assert_int_equal(c.last.text_end, 4);
+    assert_true(str_eq(wire_kept(w, WIRE_CONTENT), STR("a\\nc")));
+    assert_true(str_eq(wire_so_far(w, 3, 0)->text, STR("a\n")));
+    assert_true(str_eq(wire_so_far(w, 1, 0)->text, STR("a")));
+    wire_stop_at(w, 3, 0);
+    assert_int_equal(wire_feed(w, ends[0], strlen(ends[0])), 0);
+    wire_end(w, true);
+    r = wire_result(w);
+    assert_true(str_eq(r->text, STR("a\n")));
+    assert_int_equal(r->usage.completion_tokens, -1);
+    assert_int_equal(r->n_tool_calls, 0);
+    assert_string_equal(r->finish_reason, "");
+    assert_string_equal(r->error_type, "");
+  }
+  wire_free(w);
+}
+
+static void collectors_may_go_on(void **state)
+{
+  struct wire *w = wire_new();
+  struct collector c = {.enough = false};
+  (void)state;
+  collect(
+      w, &c,
+      "data: {\"choices\":[],\"usage\":{\"completion_tokens\":9}}\n\n"
+      "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
+  wire_end(w, true);
+  assert_int_equal(c.settled, 2);
+  assert_int_equal(wire_result(w)->outcome, OUTCOME_OK);
+  assert_int_equal(wire_result(w)->usage.completion_tokens, 9);
+  assert_true(str_eq(wire_result(w)->text, STR("a\nc")));
+  wire_free(w);
+}
+
 static void lookalikes_of_the_last_event(void **state)
 {
   (void)state;
@@ -978,6 +1074,8 @@ int main(void)
       cmocka_unit_test(error_bodies_have_a_limit),
       cmocka_unit_test(bodies_are_kept_when_asked),
       cmocka_unit_test(a_callback_stops_the_feed),
+      cmocka_unit_test(collectors_are_asked_before_more_than_text_changes),
+      cmocka_unit_test(collectors_may_go_on),
       cmocka_unit_test(lookalikes_of_the_last_event),
       cmocka_unit_test(what_stands_behind_the_text_is_compared),
       cmocka_unit_test(what_adds_up_is_never_predicted),

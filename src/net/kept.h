@@ -1,0 +1,43 @@
+/* kept.h -- an answer's text, kept as it comes and read when asked for.
+ * Pieces are the insides of JSON strings. They are put behind each other as
+ * they are, which costs a copy of a few bytes; escapes are undone when
+ * somebody reads the text, in one go and once, and where there are none the
+ * pieces are the text. */
+#ifndef STOKE_NET_KEPT_H
+#define STOKE_NET_KEPT_H
+
+#include "net/joiner.h"
+
+struct kept { /* zeroed: empty, without a ceiling (raw.max) */
+  struct buf raw;
+  size_t room;      /* in its memory, for less than that */
+  struct buf plain; /* of raw[0 … read) when there is an escape in it */
+  struct joiner joiner;
+  size_t read;
+  bool escaped;
+};
+
+void kept_grow(struct kept *k, struct str piece);
+static inline void kept_add(struct kept *k, struct str piece)
+{
+  if (piece.len >= k->room) {
+    kept_grow(k, piece);
+    return;
+  }
+  memcpy(k->raw.p + k->raw.len, piece.p, piece.len);
+  k->raw.len += piece.len;
+  k->room -= piece.len;
+}
+
+/* The text of the first `end` bytes of `raw`, where one piece ends and the
+ * next begins. Half a character at the end is left out, or, when nothing
+ * comes behind it (`over`), becomes U+FFFD. Valid until the next call. */
+struct str kept_text(struct kept *k, size_t end, bool over);
+/* Nothing came behind `end`. */
+void kept_cut(struct kept *k, size_t end);
+/* Empty for the next answer, with at most `max` bytes to come; memory is kept
+ * unless it is more than `memory`. */
+void kept_reset(struct kept *k, size_t max, size_t memory);
+void kept_free(struct kept *k);
+
+#endif
