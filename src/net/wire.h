@@ -78,6 +78,7 @@ struct wire_payload {
   int64_t completion_tokens;      /* cumulative usage in this event, or -1; with
                               * several choices in one event on the last */
   size_t text_end, reasoning_end; /* of what wire_kept has, this included */
+  bool cut; /* something before it, or its text, was beyond max_text */
 };
 
 enum { WIRE_MAX_CHOICES = 128 };

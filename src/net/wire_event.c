@@ -42,6 +42,7 @@ static void note_ends(const struct wire *w, struct wire_payload *p)
 {
   p->text_end = w->text.raw.len;
   p->reasoning_end = w->reasoning.raw.len;
+  p->cut = w->text.raw.toobig || w->reasoning.raw.toobig;
 }
 
 static void tell(struct wire *w, const struct wire_payload *p)

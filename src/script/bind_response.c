@@ -18,7 +18,7 @@
 struct response_box *response_push(lua_State *L)
 {
   struct response_box *box = lua_newuserdata(L, sizeof *box);
-  box->response = NULL;
+  *box = (struct response_box){.response = NULL};
   luaL_getmetatable(L, RESPONSE_MT);
   lua_setmetatable(L, -2);
   return box;
@@ -95,6 +95,7 @@ void response_push_copy(lua_State *L, const struct response *r)
 {
   struct owned_response *o = lua_newuserdata(L, owned_size(r));
   char *to = o->bytes;
+  o->box = (struct response_box){.response = &o->response};
   o->response = *r;
   o->record = *r->record;
   o->record.events = NULL;
@@ -116,17 +117,18 @@ void response_push_copy(lua_State *L, const struct response *r)
   o->record.content_type = keep_text(&to, r->record->content_type);
   o->record.tags = keep_text(&to, r->record->tags);
   o->response.record = &o->record;
-  o->box.response = &o->response;
   luaL_getmetatable(L, RESPONSE_MT);
   lua_setmetatable(L, -2);
 }
 
 static const struct response *check_response(lua_State *L, int i)
 {
-  const struct response_box *box = luaL_checkudata(L, i, RESPONSE_MT);
+  struct response_box *box = luaL_checkudata(L, i, RESPONSE_MT);
   if (!box->response)
     luaL_error(L, "this response is gone: a hook's response is valid until "
                   "the hook returns; keep the fields you need instead");
+  if (box->look)
+    box->look(L, box);
   return box->response;
 }
 

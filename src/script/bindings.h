@@ -26,8 +26,14 @@ const struct dist *test_dist(struct lua_State *L, int i);  /* NULL: is none */
 void dist_push(struct lua_State *L, const struct dist *d); /* [-0, +1, m] */
 
 /* bind_response.c: a box that shows one response at a time. */
+struct vm_events;
 struct response_box {
   const struct response *response; /* NULL: gone */
+  /* During vm_stream: called before the response is read, so that it is as of
+   * the event in hand. `shown`: that it shows already. */
+  void (*look)(struct lua_State *L, struct response_box *box);
+  const struct vm_events *events;
+  unsigned shown;
 };
 void bind_response(struct lua_State *L);                 /* [-0, +0, m] */
 struct response_box *response_push(struct lua_State *L); /* [-0, +1, m] */

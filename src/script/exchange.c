@@ -3,41 +3,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/list.h"
 #include "base/mem.h"
-#include "net/joiner.h"
-#include "script/vm_stream.h"
-
-struct exchange {
-  struct list node; /* in the pool's `busy` or `idle` */
-  struct exchange_pool *pool;
-  struct request request;
-  struct xfer *xfer; /* while on the wire */
-  struct wire *wire;
-  struct record record;
-  uint64_t arrival_ns; /* of the bytes being read */
-  int64_t told_tokens; /* cumulative usage so far; 0: none yet */
-  struct record_event *events;
-  size_t events_cap;
-  struct buf url;
-  char message[320];
-  bool hangs_up;      /* the total limit is cancel_after, no time-out */
-  bool hooked;        /* its stream is shown to the script */
-  bool script_failed; /* one of its hooks did */
-  bool hung_up;       /* the script, or its cancel_after, had enough */
-  struct buf pending; /* read and not looked at yet, when hooked */
-  struct buf chunk;   /* an event's text without escapes */
-  struct joiner joiner;
-  void (*first)(void *ud);
-  exchange_done_cb *done;
-  void *ud;
-};
-
-struct exchange_pool {
-  struct exchange_config config;
-  struct exchange_live live;
-  struct list busy, idle;
-};
+#include "script/exchange_impl.h"
 
 struct exchange_pool *exchange_pool_new(const struct exchange_config *c)
 {
@@ -55,8 +22,6 @@ static void exchange_free(struct exchange *x)
   wire_free(x->wire);
   mem_free(x->events);
   buf_free(&x->url);
-  buf_free(&x->chunk);
-  buf_free(&x->pending);
   mem_free(x);
 }
 
@@ -67,6 +32,8 @@ void exchange_pool_free(struct exchange_pool *p)
     return;
   while ((node = list_pop(&p->busy)) || (node = list_pop(&p->idle)))
     exchange_free(LIST_ENTRY(node, struct exchange, node));
+  buf_free(&p->unseen.own);
+  buf_free(&p->unseen.plain);
   mem_free(p);
 }
 
@@ -141,59 +108,19 @@ static void fill_transport(struct record *r, const struct xfer_info *i)
   r->content_type = i->content_type;
 }
 
-/* What the script sees while the answer is still coming in. */
-static struct response so_far(struct exchange *x)
-{
-  return (struct response){
-      .record = &x->record,
-      .wire = wire_so_far(x->wire),
-      .headers = xfer_header_lines(x->xfer),
-  };
-}
-
-/* Most texts have no escapes and stay where they are. */
-static struct str plain_text(struct exchange *x, struct str text)
-{
-  if (!x->joiner.waiting && (!text.len || !memchr(text.p, '\\', text.len)))
-    return text;
-  buf_reset(&x->chunk);
-  joiner_add(&x->joiner, &x->chunk, text);
-  return buf_str(&x->chunk);
-}
-
-/* False: hang up. */
-static bool heard(struct exchange *x, enum vm_result result)
-{
-  if (result == VM_FAILED) {
-    x->script_failed = true;
-    snprintf(x->message, sizeof x->message, "%s", vm_error(x->pool->config.vm));
-  }
-  return result == VM_OK;
-}
-
-/* The scenario's hooks, called in vm_stream. Nonzero: hang up. */
-static int tell_script(struct exchange *x, const struct wire_payload *p)
-{
-  const struct exchange_config *c = &x->pool->config;
-  const struct response r = so_far(x);
-  if (c->on_first_token && x->record.chunks == 1 &&
-      !heard(x, vm_on_first_token(c->vm, &r)))
-    return 1;
-  return c->on_chunk &&
-         !heard(x, vm_on_chunk(c->vm, &r, plain_text(x, p->text)));
-}
-
 static void on_first(struct exchange *x)
 {
   fill_transport(&x->record, xfer_info(x->xfer));
   x->record.streamed = true;
   x->record.first_token_ns = x->arrival_ns;
   xfer_first_token(x->xfer);
-  if (x->first && !x->hooked)
+  if (x->hooked)
+    x->first_waits = true;
+  else if (x->first)
     x->first(x->ud);
 }
 
-static int on_payload(const struct wire_payload *p, void *ud)
+int exchange_on_payload(const struct wire_payload *p, void *ud)
 {
   struct exchange *x = ud;
   struct record *r = &x->record;
@@ -205,8 +132,6 @@ static int on_payload(const struct wire_payload *p, void *ud)
     r->first_answer_ns = x->arrival_ns;
   r->last_token_ns = x->arrival_ns;
   add_event(x, p);
-  if (x->hooked && tell_script(x, p) != 0)
-    return 1;
   x->hung_up = enough(x);
   return x->hung_up;
 }
@@ -225,44 +150,6 @@ static int on_data(struct xfer *xf, const char *p, size_t len, uint64_t at_ns,
   (void)xf;
   x->arrival_ns = at_ns;
   return wire_feed(x->wire, p, len);
-}
-
-/* With hooks on the stream, what one read brought is kept and looked at in
- * one go: a chunked body comes in many pieces, often one an event. */
-static int keep_data(struct xfer *xf, const char *p, size_t len, uint64_t at_ns,
-                     void *ud)
-{
-  struct exchange *x = ud;
-  (void)xf;
-  x->arrival_ns = at_ns;
-  buf_add(&x->pending, p, len);
-  return 0;
-}
-
-static int feed_pending(void *ud)
-{
-  struct exchange *x = ud;
-  struct str all = buf_str(&x->pending);
-  return wire_feed(x->wire, all.p, all.len);
-}
-
-/* What waits for the first token may enter Lua itself, so it is told when we
- * have left. The transfer may be over already: then `hung_up` says how. */
-static void on_read_over(struct xfer *xf, void *ud)
-{
-  struct exchange *x = ud;
-  struct vm *vm = x->pool->config.vm;
-  bool began = x->record.chunks > 0;
-  int rc = vm_stream(vm, feed_pending, x);
-  buf_reset(&x->pending);
-  if (!began && x->record.chunks && x->first)
-    x->first(x->ud);
-  if (rc == 0)
-    return;
-  if (vm_dead(vm))
-    heard(x, VM_FAILED);
-  x->hung_up = rc > 0;
-  xfer_cancel(xf, OUTCOME_CANCELLED, "the scenario hung up");
 }
 
 /* ---- the end ---- */
@@ -329,24 +216,14 @@ static void fill_message(struct exchange *x, const struct xfer_info *i,
     snprintf(x->message, sizeof x->message, "%s", text);
 }
 
-static int end_wire(void *ud)
-{
-  struct exchange *x = ud;
-  wire_end(x->wire, xfer_info(x->xfer)->outcome == OUTCOME_OK);
-  return 0;
-}
-
 static void on_done(struct xfer *xf, void *ud)
 {
   struct exchange *x = ud;
   struct record *r = &x->record;
   const struct xfer_info *i = xfer_info(xf);
   const struct wire_result *w;
-  /* There may be a last event without its end. */
-  if (!x->hooked || vm_stream(x->pool->config.vm, end_wire, x) < 0) {
-    x->hooked = false;
-    end_wire(x);
-  }
+  x->ending = true;
+  wire_end(x->wire, i->outcome == OUTCOME_OK);
   w = wire_result(x->wire);
   fill_transport(r, i);
   r->streamed = w->streamed;
@@ -371,8 +248,8 @@ static void on_done(struct xfer *xf, void *ud)
 static const struct xfer_ops exchange_ops = {
     .headers = on_headers, .data = on_data, .done = on_done};
 static const struct xfer_ops hooked_ops = {.headers = on_headers,
-                                           .data = keep_data,
-                                           .read_over = on_read_over,
+                                           .data = on_data,
+                                           .read_over = exchange_read_over,
                                            .done = on_done};
 
 /* ---- the start ---- */
@@ -408,7 +285,8 @@ static void start_record(struct exchange *x, const struct exchange_plan *plan)
   x->arrival_ns = 0;
   x->hooked = !q->http.len &&
               (x->pool->config.on_first_token || x->pool->config.on_chunk);
-  x->script_failed = x->hung_up = false;
+  x->script_failed = x->hung_up = x->first_waits = x->ending = false;
+  x->text_end = x->reasoning_end = 0;
   x->joiner = (struct joiner){0};
 }
 
@@ -455,6 +333,7 @@ static struct wire_config wire_config(const struct exchange *x)
       .keep_tools = keep,
       .keep_body = q->keep_body || (keep && body_is_answer(q)),
       .max_text = x->pool->config.max_answer,
+      .settle = x->hooked ? exchange_settle : NULL,
       .raw = !q->backend || !q->backend->dialect,
   };
 }
@@ -466,7 +345,7 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   struct request *q = &x->request;
   struct xfer_headers *own =
       request_headers(q, p->config.base_url, common_headers(x));
-  struct wire_config wc = wire_config(x);
+  struct wire_config wc;
   struct xfer_request xr = {
       .method = q->method[0] ? q->method : "POST",
       .headers = own ? own : common_headers(x),
@@ -488,7 +367,9 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   request_url(q, p->config.base_url, p->config.query, &x->url);
   xr.url = buf_cstr(&x->url);
   start_record(x, plan);
-  wire_start(x->wire, &wc, on_payload, x);
+  wc = wire_config(x);
+  wire_start(x->wire, &wc,
+             x->hooked ? exchange_on_hooked_payload : exchange_on_payload, x);
   x->first = first;
   x->done = done;
   x->ud = ud;

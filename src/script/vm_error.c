@@ -12,7 +12,8 @@ void vm_keep_traceback(struct vm *vm, const char *text)
   buf_reset(&vm->traceback);
   while (rest.p) {
     struct str line = str_split(&rest, '\n');
-    if (str_find(line, STR("[C]: at 0x")) >= 0)
+    if (str_find(line, STR("[C]: at 0x")) >= 0 ||
+        str_starts(line, STR("\t" VM_LOOP ":")))
       continue;
     if (vm->traceback.len)
       buf_addc(&vm->traceback, '\n');
@@ -71,6 +72,9 @@ void vm_keep_error(struct vm *vm, lua_State *L, int status)
     message.p = lua_tolstring(L, -1, &len);
     message.len = len;
   }
+  /* error(…, 2) in a hook points at the loop that calls it. */
+  if (str_starts(message, STR(VM_LOOP ":")))
+    str_split(&message, ' ');
   vm_guard(vm);
   buf_reset(&vm->error);
   if (!script_error_place(message).p)

@@ -22,12 +22,14 @@ enum vm_ref {
   REF_RUN,      /* what setup(run) and teardown(run) get */
   REF_PARAMS,
   REF_ARGS,
-  REF_DATA,     /* setup's result */
-  REF_LOADED,   /* modules by name */
-  REF_FIELDS,   /* request table: field name -> number; request_table.c */
-  REF_ARRAY,    /* metatable of JSON arrays */
-  REF_RESPONSE, /* the one response userdata */
-  REF_BACKENDS, /* how bodies are made; backend_lua.c */
+  REF_DATA,      /* setup's result */
+  REF_LOADED,    /* modules by name */
+  REF_FIELDS,    /* request table: field name -> number; request_table.c */
+  REF_ARRAY,     /* metatable of JSON arrays */
+  REF_RESPONSE,  /* the one response userdata */
+  REF_BACKENDS,  /* how bodies are made; backend_lua.c */
+  REF_STREAM,    /* the loop of vm_stream.c; string.sub before there is one */
+  REF_STREAM_AT, /* { number of the event it is at } */
   REF_COUNT
 };
 
@@ -68,7 +70,8 @@ struct vm {
   int refs[REF_COUNT], hooks[HOOK_COUNT];
   const struct vm_http *http;  /* or NULL */
   struct request http_request; /* of run:http; reused */
-  struct response_box *shown;  /* REF_RESPONSE's, during vm_stream */
+  int32_t *stream_ends;        /* of the loop's; NULL: it takes no texts */
+  bool looping;                /* in it, and not in a hook called from C */
   uintptr_t stack_base;        /* C's stack where Lua was entered */
   bool dead;
   struct buf error, traceback;
@@ -103,6 +106,9 @@ struct vm {
   volatile sig_atomic_t alarmed; /* the hook is set */
 };
 
+/* What errors and tracebacks would call the loop of vm_stream.c. */
+#define VM_LOOP "(stoke)"
+
 /* Where the two functions are on the stack of vm->L. */
 enum { VM_TRACEBACK = 1, VM_TRAMPOLINE = 2 };
 
@@ -127,6 +133,9 @@ enum { VM_BURIED_HANG = 1, VM_BURIED_MEMORY };
 void vm_on_hook(lua_State *L, lua_Debug *ar);
 void *vm_allocate(void *ud, void *p, size_t old, size_t size);
 int vm_trampoline(lua_State *L);
+
+/* Before the script can change the string library. [-0, +0, m] */
+void vm_stream_open(lua_State *L);
 
 /* vm_error.c */
 int vm_on_error(lua_State *L); /* the message handler: [-1, +1, e] */

@@ -49,6 +49,7 @@ static int open_box(lua_State *L)
   modules_open(L, vm->scenario->unsafe);
   sandbox_modules(L);
   bindings_open(L);
+  vm_stream_open(L);
   request_table_open(L);
   return 0;
 }

@@ -3,91 +3,216 @@
 #include "script/bindings.h"
 #include "script/vm_impl.h"
 
-/* The stack while a read's events are looked at. */
-enum { ON_ERROR = 1, ON_CHUNK, RESPONSE };
+/* The loop over the events of a read. It is Lua because only so it is compiled
+ * and the hook with it: a call of a Lua function from C costs more than all
+ * else that an event does here. `at` tells which event it is. For texts it
+ * cuts one string to pieces, which needs no call either. */
+static const char loop[] =
+    "local on_chunk, r, at, ends, sub = ...\n"
+    "if not sub then\n"
+    "  return function(n)\n"
+    "    for i = 1, n do\n"
+    "      at[1] = i\n"
+    "      local verdict = on_chunk(r)\n"
+    "      if verdict ~= nil and verdict ~= true then return verdict end\n"
+    "    end\n"
+    "  end\n"
+    "end\n"
+    "return function(n, text)\n"
+    "  for i = 1, n do\n"
+    "    at[1] = i\n"
+    "    local verdict = on_chunk(r, sub(text, ends[i - 1] + 1, ends[i]))\n"
+    "    if verdict ~= nil and verdict ~= true then return verdict end\n"
+    "  end\n"
+    "end\n";
 
+/* What vm_stream is about, for run_events. */
 struct stream {
-  int (*feed)(void *ud);
-  void *ud;
-  int rc;
+  const struct vm_events *events;
+  bool hang_up;
 };
 
-static int run_feed(lua_State *L)
+/* ---- the loop ---- */
+
+void vm_stream_open(lua_State *L)
+{
+  lua_getglobal(L, "string");
+  lua_getfield(L, -1, "sub");
+  vm_set_ref(L, REF_STREAM);
+  lua_pop(L, 1);
+}
+
+/* Does the function on top take a text? What is not in Lua may. [-0, +0, e] */
+static bool takes_text(lua_State *L)
+{
+  bool takes;
+  lua_getfield(L, LUA_REGISTRYINDEX, "_PRELOAD");
+  lua_getfield(L, -1, "jit.util");
+  lua_call(L, 0, 1);
+  lua_getfield(L, -1, "funcinfo");
+  lua_pushvalue(L, -4);
+  lua_call(L, 1, 1);
+  lua_getfield(L, -1, "params");
+  lua_getfield(L, -2, "isvararg");
+  takes = lua_isnil(L, -2) || lua_tointeger(L, -2) > 1 || lua_toboolean(L, -1);
+  lua_pop(L, 5);
+  return takes;
+}
+
+/* An array of int32_t, in whose memory C writes. [-0, +1, e] */
+static int32_t *push_ends(lua_State *L)
+{
+  lua_pushcfunction(L, luaopen_ffi);
+  lua_call(L, 0, 1);
+  lua_getfield(L, -1, "new");
+  lua_pushliteral(L, "int32_t[?]");
+  lua_pushinteger(L, VM_EVENTS_MAX + 1);
+  lua_call(L, 2, 1);
+  lua_remove(L, -2);
+  return (int32_t *)lua_topointer(L, -1);
+}
+
+/* [-0, +0, e] */
+static void make_loop(lua_State *L, struct vm *vm)
+{
+  bool text;
+  if (luaL_loadbuffer(L, loop, sizeof loop - 1, "=" VM_LOOP) != 0)
+    lua_error(L);
+  vm_push_hook(vm, HOOK_ON_CHUNK);
+  text = takes_text(L);
+  vm_push_ref(L, REF_RESPONSE);
+  lua_createtable(L, 1, 0);
+  if (text) {
+    vm->stream_ends = push_ends(L);
+    vm_push_ref(L, REF_STREAM);
+  } else {
+    lua_pushnil(L);
+    lua_pushnil(L);
+  }
+  lua_pushvalue(L, -3);
+  lua_insert(L, -7);
+  lua_call(L, 5, 1);
+  vm_set_ref(L, REF_STREAM);
+  vm_set_ref(L, REF_STREAM_AT);
+}
+
+/* ---- events ---- */
+
+/* The event that a hook is at. */
+static unsigned current(lua_State *L, struct vm *vm)
+{
+  unsigned i;
+  if (!vm->looping)
+    return 0;
+  vm_push_ref(L, REF_STREAM_AT);
+  lua_rawgeti(L, -1, 1);
+  i = (unsigned)lua_tointeger(L, -1) - 1;
+  lua_pop(L, 2);
+  return i;
+}
+
+static void look(lua_State *L, struct response_box *box)
+{
+  struct vm *vm = vm_of(L);
+  const struct vm_events *e = box->events;
+  unsigned i = current(L, vm);
+  if (i == box->shown)
+    return;
+  box->shown = i;
+  e->show(i, e->ud);
+}
+
+static void call_first(lua_State *L, struct vm *vm)
+{
+  vm->hook = HOOK_ON_FIRST_TOKEN;
+  vm_push_hook(vm, HOOK_ON_FIRST_TOKEN);
+  vm_push_ref(L, REF_RESPONSE);
+  lua_call(L, 1, 0);
+}
+
+/* A single event needs no loop. [-0, +1, e] */
+static void call_once(lua_State *L, struct vm *vm, const struct vm_events *e)
+{
+  vm_push_hook(vm, HOOK_ON_CHUNK);
+  vm_push_ref(L, REF_RESPONSE);
+  lua_pushlstring(L, e->text.len ? e->text.p : "", e->text.len);
+  lua_call(L, 2, 1);
+}
+
+/* [-0, +1, e] */
+static void call_loop(lua_State *L, struct vm *vm, const struct vm_events *e)
+{
+  if (vm->refs[REF_STREAM_AT] == LUA_NOREF)
+    make_loop(L, vm);
+  vm_push_ref(L, REF_STREAM_AT);
+  lua_pushinteger(L, 1);
+  lua_rawseti(L, -2, 1);
+  lua_pop(L, 1);
+  vm_push_ref(L, REF_STREAM);
+  lua_pushinteger(L, (lua_Integer)e->n);
+  if (vm->stream_ends) {
+    vm->stream_ends[0] = 0;
+    memcpy(vm->stream_ends + 1, e->ends, e->n * sizeof *e->ends);
+    lua_pushlstring(L, e->text.len ? e->text.p : "", e->text.len);
+  } else {
+    lua_pushnil(L);
+  }
+  vm->looping = true;
+  lua_call(L, 2, 1);
+}
+
+static int run_events(lua_State *L)
 {
   struct stream *s = vm_ud(L);
   struct vm *vm = vm_of(L);
-  struct response_box *box;
-  lua_pushcfunction(L, vm_on_error);
-  vm_push_hook(vm, HOOK_ON_CHUNK);
-  vm_push_ref(L, REF_RESPONSE);
-  box = vm->shown = lua_touserdata(L, RESPONSE);
-  s->rc = s->feed(s->ud);
-  box->response = NULL;
+  const struct vm_events *e = s->events;
+  if (e->first && scenario_has(vm->scenario, HOOK_ON_FIRST_TOKEN))
+    call_first(L, vm);
+  if (!scenario_has(vm->scenario, HOOK_ON_CHUNK))
+    return 0;
+  vm->hook = HOOK_ON_CHUNK;
+  if (e->n == 1)
+    call_once(L, vm, e);
+  else
+    call_loop(L, vm, e);
+  if (lua_isboolean(L, -1))
+    s->hang_up = !lua_toboolean(L, -1);
+  else if (!lua_isnil(L, -1))
+    return vm_hook_error(L,
+                         "on_chunk returned a %s; it may return nothing, true, "
+                         "or false to hang up",
+                         luaL_typename(L, -1));
   return 0;
 }
 
-int vm_stream(struct vm *vm, int (*feed)(void *ud), void *ud)
+/* Nothing here can raise: the reference exists. */
+static struct response_box *response_of(struct vm *vm)
 {
-  struct stream s = {.feed = feed, .ud = ud, .rc = -1};
-  return vm_call(vm, HOOK_ON_CHUNK, run_feed, &s) == VM_OK ? s.rc : -1;
+  struct response_box *box;
+  vm_push_ref(vm->L, REF_RESPONSE);
+  box = lua_touserdata(vm->L, -1);
+  lua_pop(vm->L, 1);
+  return box;
 }
 
-/* The hook and its arguments are on the stack. */
-static enum vm_result call(struct vm *vm, enum hook hook, int n_args)
+enum vm_result vm_stream(struct vm *vm, const struct vm_events *e, unsigned *at)
 {
-  int status;
-  vm->hook = hook;
-  status = lua_pcall(vm->L, n_args, 1, ON_ERROR);
-  if (status == 0)
-    return VM_OK;
-  vm_keep_error(vm, vm->L, status);
-  lua_settop(vm->L, RESPONSE);
-  vm_report_error(vm);
-  return VM_FAILED;
-}
-
-enum vm_result vm_on_first_token(struct vm *vm, const struct response *r)
-{
+  struct stream s = {.events = e};
+  struct response_box *box;
   enum vm_result result;
-  vm->shown->response = r;
-  vm_push_hook(vm, HOOK_ON_FIRST_TOKEN);
-  lua_pushvalue(vm->L, RESPONSE);
-  result = call(vm, HOOK_ON_FIRST_TOKEN, 1);
-  lua_settop(vm->L, RESPONSE);
-  return result;
-}
-
-/* What may come back, apart from nothing. */
-static enum vm_result judge(struct vm *vm)
-{
-  lua_State *L = vm->L;
-  if (lua_isboolean(L, -1))
-    return lua_toboolean(L, -1) ? VM_OK : VM_END;
-  vm_guard(vm);
-  buf_reset(&vm->traceback);
-  buf_reset(&vm->error);
-  buf_addf(&vm->error,
-           "%s: on_chunk returned a %s; it may return nothing, true, or false "
-           "to hang up",
-           vm_place(vm), luaL_typename(L, -1));
-  buf_cstr(&vm->error);
-  vm_unguard(vm);
-  vm_report_error(vm);
-  return VM_FAILED;
-}
-
-enum vm_result vm_on_chunk(struct vm *vm, const struct response *r,
-                           struct str text)
-{
-  lua_State *L = vm->L;
-  enum vm_result result;
-  vm->shown->response = r;
-  lua_pushvalue(L, ON_CHUNK);
-  lua_pushvalue(L, RESPONSE);
-  lua_pushlstring(L, text.len ? text.p : "", text.len);
-  result = call(vm, HOOK_ON_CHUNK, 2);
-  if (result == VM_OK && !lua_isnil(L, -1))
-    result = judge(vm);
-  lua_settop(L, RESPONSE);
-  return result;
+  *at = 0;
+  if (vm->dead)
+    return VM_FAILED;
+  box = response_of(vm);
+  *box = (struct response_box){.response = e->response,
+                               .look = look,
+                               .events = e,
+                               .shown = VM_EVENTS_MAX};
+  vm->looping = false;
+  result = vm_call(vm, HOOK_ON_CHUNK, run_events, &s);
+  if (vm->dead)
+    return VM_FAILED;
+  *at = result == VM_OK && !s.hang_up ? e->n - 1 : current(vm->L, vm);
+  *box = (struct response_box){.response = NULL};
+  return result == VM_OK && s.hang_up ? VM_END : result;
 }

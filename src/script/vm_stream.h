@@ -1,21 +1,33 @@
 /* vm_stream.h -- the hooks that run while an answer streams in.
  * They run per token, so all that a call into Lua costs besides is paid once
- * for all the events of one read: vm_stream enters Lua, protected, and runs
- * the C function that reads them; in there the hooks are a few pushes and a
- * call away. Nothing else may enter Lua meanwhile. */
+ * for all the events of one read: they are collected first, and then a loop
+ * in Lua, which LuaJIT compiles together with the hook, goes over them. What
+ * the hooks see of each is as if it had just arrived. */
 #ifndef STOKE_SCRIPT_VM_STREAM_H
 #define STOKE_SCRIPT_VM_STREAM_H
 
 #include "script/vm.h"
 
-/* Run feed(ud) where the two hooks can be called. Returns what it returned,
- * or -1 when that could not be done (vm_error says why). The time that the
- * events take to be read counts as the script's. */
-int vm_stream(struct vm *vm, int (*feed)(void *ud), void *ud);
-/* on_first_token(r). VM_FAILED: the request's outcome is `script`. */
-enum vm_result vm_on_first_token(struct vm *vm, const struct response *r);
-/* on_chunk(r, text). VM_END: it returned false, hang up. */
-enum vm_result vm_on_chunk(struct vm *vm, const struct response *r,
-                           struct str text);
+/* Events that are shown in one go. */
+enum { VM_EVENTS_MAX = 256 };
+
+struct vm_events {
+  const struct response *response;
+  unsigned n;          /* 1 to VM_EVENTS_MAX */
+  bool first;          /* the answer's first is among them: on_first_token */
+  struct str text;     /* of all of them, one behind the other … */
+  const int32_t *ends; /* … and where each one's text ends in it */
+  /* Make *response say what was known when event i (from 0) arrived. Before
+   * a hook reads it, and only then. It neither allocates nor fails. */
+  void (*show)(unsigned i, void *ud);
+  void *ud;
+};
+
+/* Run the scenario's on_first_token(r) and on_chunk(r, text) for them. VM_OK,
+ * or VM_END (on_chunk returned false: hang up) or VM_FAILED (the request's
+ * outcome is `script`, vm_error says why). *at is the last event that was
+ * shown; after VM_OK they all were. */
+enum vm_result vm_stream(struct vm *vm, const struct vm_events *e,
+                         unsigned *at);
 
 #endif

@@ -87,6 +87,136 @@ def test_hanging_up_at_the_last_moment_is_hanging_up(run):
     assert r.outcomes == {"cancelled": 2}
 
 
+def seen(r, mark="<"):
+    """What the hooks printed behind the mark."""
+    return [q[len(mark):] for q in (r.out + r.err).splitlines()
+            if q.startswith(mark)]
+
+
+# Events of one read are collected before the hooks see them.
+@pytest.mark.parametrize("stop", [1, 2, 7, 399])
+def test_what_came_behind_a_hang_up_has_not_come(run, stop):
+    r = run(f"""
+    on_chunk = function(r, t) if r.chunks == {stop} then return false end end,
+    on_response = function(r)
+      print("<" .. #r.text .. " " .. r.chunks .. " " .. tostring(r.usage)
+            .. " " .. tostring(r.finish_reason) .. " " .. r.outcome)
+    end""", [b"".join(text("ab") for _ in range(400)) + delta("stop")
+             + usage(3, 400)], "-n", 1, code=1)
+    assert seen(r) == [f"{2 * stop} {stop} nil nil cancelled"]
+    assert r.requests[0]["chunks"] == stop
+    assert len(r.requests[0]["itl_ms"]) == stop - 1
+
+
+def test_hooks_know_no_more_than_had_come(run):
+    """Though usage and more stand in the same read."""
+    r = run("""
+    on_chunk = function(r, t)
+      print("<" .. t .. "|" .. r.text .. "|" .. r.reasoning .. "|"
+            .. tostring(r.finish_reason) .. "|"
+            .. tostring(r.usage and r.usage.completion_tokens))
+    end""", [delta(reasoning_content="hm") + delta(reasoning_content="!")
+             + text("a") + text("b") + usage(3, 2) + text("c")
+             + delta("stop") + text("d")], "-n", 1)
+    assert seen(r) == ["hm||hm|nil|nil", "!||hm!|nil|nil", "a|a|hm!|nil|nil",
+                       "b|ab|hm!|nil|nil", "c|abc|hm!|nil|2",
+                       "d|abcd|hm!|nil|2"]
+
+
+def test_several_choices_in_one_read(run):
+    r = run("""request = function() return { prompt = "x", extra = { n = 2 } } end,
+    on_chunk = function(r, t) print("<" .. t .. "|" .. r.text) end""",
+            [b"".join(text(f"{c}{i} ", index=c) for i in range(3)
+                      for c in (0, 1)) + delta("stop") + delta("stop", index=1)],
+            "-n", 1, work="name = 'two'")
+    assert seen(r) == ["00 |00 ", "10 |00 ", "01 |00 01 ", "11 |00 01 ",
+                       "02 |00 01 02 ", "12 |00 01 02 "]
+
+
+@pytest.mark.parametrize("after, texts, whole", [
+    ("\\ud83d", ["a", "", "c"], ["a", "a", "a\ufffdc"]),
+    ("\\n", ["a", "\n", "c"], ["a", "a\n", "a\nc"]),
+])
+def test_escapes_within_one_read(run, after, texts, whole):
+    r = run("""
+    on_chunk = function(r, t) print("<" .. stoke.json.encode{ t, r.text }) end
+    """, [event(b"a") + event(after.encode()) + event(b"c") + delta("stop")],
+            "-n", 1)
+    if texts[1] == "":
+        texts = ["a", "", "\ufffdc"]
+    assert [json.loads(q) for q in seen(r)] == [list(p) for p in
+                                                zip(texts, whole)]
+
+
+def test_an_error_within_one_read_is_told_with_its_event(run):
+    r = run("""
+    on_chunk = function(r, t)
+      local function inner() if t == "7 " then error("seven") end end
+      inner()
+    end""", [b"".join(text(f"{i} ") for i in range(1, 100)) + delta("stop")],
+            "-n", 2, "-c", 1, code=1)
+    assert r.outcomes == {"script": 2}
+    assert [q["chunks"] for q in r.requests] == [7, 7]
+    assert "case.lua:4: seven" in r.err and "in function 'on_chunk'" in r.err
+    assert "(stoke)" not in r.err
+
+
+def test_an_error_that_blames_its_caller(run):
+    r = run("on_chunk = function(r, t) error('yours', 2) end",
+            [text("a") + text("b") + delta("stop")], "-n", 1, code=1)
+    assert r.outcomes == {"script": 1}
+    assert "case.lua:2: yours" in r.requests[0]["error"]
+
+
+@pytest.mark.parametrize("parameters, got", [
+    ("", 0), ("r", 1), ("r, text", 2), ("...", 2), ("r, ...", 2)])
+def test_hooks_take_what_they_like(run, parameters, got):
+    names = [p for p in ("r", "text") if p in parameters]
+    values = "..." if "..." in parameters else ", ".join(names) or ""
+    if parameters == "r, ...":
+        values = "r, ..."
+    r = run(f"on_chunk = function({parameters}) "
+            f"print('<' .. select('#'{', ' if values else ''}{values})) end",
+            [text("a") + text("b") + text("c") + delta("stop")], "-n", 1)
+    assert seen(r) == [str(got)] * 3
+
+
+def test_the_script_may_spoil_its_string_library(run):
+    r = run("on_chunk = function(r, t) print('<' .. t) end",
+            [text("a") + text("b") + delta("stop")], "-n", 1,
+            work="""request = function()
+              string.sub = function() return "mine" end
+              return { prompt = "x" }
+            end""")
+    assert seen(r) == ["a", "b"]
+
+
+def test_cancel_after_counts_within_one_read(run):
+    r = run("on_chunk = function(r, t) print('<' .. t) end",
+            [b"".join(text(f"{i} ") for i in range(9)) + delta("stop")],
+            "-n", 1, code=1, work="request = function() return { prompt = 'x',"
+            " cancel_after = { tokens = 3 } } end")
+    assert r.outcomes == {"cancelled": 1} and r.requests[0]["chunks"] == 3
+    assert seen(r) == ["0 ", "1 ", "2 "]
+
+
+def test_chunks_beyond_what_is_kept(run):
+    r = run("on_chunk = function(r, t) print('<' .. #t .. ' ' .. #r.text) end",
+            [b"".join(text(c * 500) for c in "abcd") + delta("stop")],
+            "-n", 1, "--max-answer", "1024")
+    assert seen(r) == ["500 500", "500 1000", "500 1000", "500 1000"]
+
+
+def test_hoarding_meets_the_memory_cap(run):
+    r = run("""
+    on_chunk = function(r, t)
+      hoard = hoard or {}
+      for i = 1, 100 do hoard[#hoard + 1] = t .. #hoard .. ("x"):rep(900) end
+    end""", [b"".join(text(f"{i} ") for i in range(400)) + delta("stop")],
+            "-n", 4, "-c", 1, "--lua-memory", "16M", code=1, timeout=60)
+    assert "script" in r.outcomes and "not enough memory" in r.err
+
+
 def test_first_token_once(run):
     r = run("""
     on_first_token = function(r)
