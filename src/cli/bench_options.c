@@ -313,7 +313,7 @@ static void pass_load(struct job *j)
     set_number(j, "num-requests",
                ceil((double)f->num_prompts / (double)batch_of(j)));
   pass_rate(j);
-  if (is_given(j, "max-concurrency"))
+  if (f->max_concurrency)
     set_number(j, "max-concurrency", (double)f->max_concurrency);
   if (isfinite(f->request_rate) && !f->ramp_up && !j->b->timed) {
     if (isinf(f->burstiness))

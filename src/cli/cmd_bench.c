@@ -160,28 +160,15 @@ static int wait_ready(const struct serve *s, const struct run_stand *at)
   return GO_ON;
 }
 
-static int start_profiler(const struct config *c)
+/* What cannot be profiled can still be measured. */
+static void profile(const struct config *c, bool start)
 {
   struct err e = {0};
-  int rc;
-  say("Starting profiler...");
-  rc = bench_profile(c, true, &e);
-  if (rc == 0)
-    say("Profiler started");
+  say(start ? "Starting profiler..." : "Stopping profiler...");
+  if (bench_profile(c, start, &e) == 0)
+    say(start ? "Profiler started" : "Profiler stopped");
   else
-    log_plain("%s", err_text(&e));
-  err_free(&e);
-  return rc == 0 ? GO_ON : FAILED;
-}
-
-static void stop_profiler(const struct config *c)
-{
-  struct err e = {0};
-  say("Stopping profiler...");
-  if (bench_profile(c, false, &e) == 0)
-    say("Profiler stopped");
-  else
-    log_plain("%s", err_text(&e));
+    log_line("%.*s", STR_ARG(str_trim(str_of(err_text(&e)))));
   err_free(&e);
 }
 
@@ -200,17 +187,6 @@ static int open_files(struct serve *s, struct run_options *o)
   if (bench_saves(&s->bench.flags))
     o->output = mem_strdup(s->bench.path);
   return rc < 0 ? MISUSED : GO_ON;
-}
-
-static void start_probe(struct serve *s, const struct run_stand *at)
-{
-  double rate = s->bench.flags.probe_rate;
-  if (rate <= 0)
-    return;
-  s->probe = bench_probe_start(&at->options->config, at->sample, rate);
-  if (!s->probe)
-    log_line("--probe-request-rate: there is no tiny request for this "
-             "backend, so no probes are sent");
 }
 
 static int begin(const struct run_stand *at, void *ud)
@@ -232,17 +208,37 @@ static int begin(const struct run_stand *at, void *ud)
   if (f->num_warmups)
     printf("Warming up with %llu requests...\n",
            (unsigned long long)f->num_warmups);
-  s->counted = bench_spec_decode_ask(&o->config, &s->before);
-  say("Starting main benchmark run...");
-  if (f->profile && (status = start_profiler(&o->config)) != GO_ON)
-    return status;
-  show_traffic(f);
   fflush(stdout);
-  start_probe(s, at);
   return GO_ON;
 }
 
 /* ---- the load, and after it ---- */
+
+static void start_probe(struct serve *s)
+{
+  double rate = s->bench.flags.probe_rate;
+  if (rate <= 0)
+    return;
+  s->probe = bench_probe_start(&s->options->config, s->sample, rate);
+  if (!s->probe)
+    log_line("--probe-request-rate: there is no tiny request for this "
+             "backend, so no probes are sent");
+}
+
+static void measuring(void *ud)
+{
+  struct serve *s = ud;
+  const struct config *c = &s->options->config;
+  if (s->bench.flags.num_warmups)
+    say("Warmup run completed.");
+  s->counted = bench_spec_decode_ask(c, &s->before);
+  say("Starting main benchmark run...");
+  if (s->bench.flags.profile)
+    profile(c, true);
+  show_traffic(&s->bench.flags);
+  fflush(stdout);
+  start_probe(s);
+}
 
 static void on_record(unsigned worker, const struct record *r, void *ud)
 {
@@ -261,7 +257,7 @@ static void end(const struct run_stand *at, void *ud)
     s->probed = true;
   }
   if (s->bench.flags.profile)
-    stop_profiler(c);
+    profile(c, false);
   s->drafted = s->counted && bench_spec_decode_ask(c, &s->spec_decode) &&
                bench_spec_decode_since(&s->before, &s->spec_decode);
   details_sort(&s->details);
@@ -325,6 +321,7 @@ static int serve(int argc, char *const argv[])
       .read = read_options,
       .settled = settled,
       .begin = begin,
+      .measuring = measuring,
       .record = on_record,
       .end = end,
       .describe = describe,

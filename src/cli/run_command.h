@@ -28,6 +28,8 @@ struct run_front {
   void (*settled)(struct run_options *r, void *ud);
   /* Everything is prepared. -1: go on; else the exit status. */
   int (*begin)(const struct run_stand *s, void *ud);
+  /* The measured phase is about to begin, its warm-up is over. */
+  void (*measuring)(void *ud);
   /* Each record as it ends, on its worker's thread. */
   void (*record)(unsigned worker, const struct record *r, void *ud);
   /* The load is over: what else is known of it. */

@@ -116,10 +116,20 @@ int run_watch_open(struct run_watch *w, const struct run_options *o,
   return o->requests_out && w->fd < 0 ? -1 : 0;
 }
 
+static void on_measuring(void *ud)
+{
+  struct run_watch *w = ud;
+  if (w->front->measuring)
+    w->front->measuring(w->front->ud);
+}
+
 struct run_callbacks run_watch_callbacks(struct run_watch *w)
 {
-  return (struct run_callbacks){
-      .record = on_record, .flush = on_flush, .progress = on_progress, .ud = w};
+  return (struct run_callbacks){.record = on_record,
+                                .flush = on_flush,
+                                .progress = on_progress,
+                                .measuring = on_measuring,
+                                .ud = w};
 }
 
 int run_watch_close(struct run_watch *w, struct err *e)

@@ -135,6 +135,8 @@ void run_on_window(struct run *r, struct worker_window *part)
 void run_start_measuring(struct run *r)
 {
   const struct control_ops ops = {.set = on_set, .ud = r};
+  if (r->cb->measuring)
+    r->cb->measuring(r->cb->ud);
   run_start_phase(r, MEASURE);
   if (!scenario_has(r->scenario, HOOK_CONTROL))
     return;

@@ -50,6 +50,8 @@ struct run_callbacks {
    * lost. */
   void (*flush)(unsigned worker, void *ud);
   void (*progress)(const struct run_progress *p, void *ud);
+  /* The measured phase is about to begin: main thread, nothing in flight. */
+  void (*measuring)(void *ud);
   void *ud;
 };
 

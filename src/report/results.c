@@ -131,6 +131,15 @@ static void write_setup(struct json_writer *w, const struct summary *s,
   write_metadata(w, r);
 }
 
+/* There a ramp's ends are whole numbers. */
+static void write_rps(struct json_writer *w, const char *key, double rps)
+{
+  if (rps == floor(rps) && rps < 1e15)
+    field_count(w, key, (uint64_t)rps);
+  else
+    field_number(w, key, rps);
+}
+
 static void write_traffic(struct json_writer *w, const struct run_info *r)
 {
   json_key(w, "request_rate");
@@ -147,8 +156,8 @@ static void write_traffic(struct json_writer *w, const struct run_info *r)
   if (!r->ramp_strategy)
     return;
   field_text(w, "ramp_up_strategy", r->ramp_strategy);
-  field_number(w, "ramp_up_start_rps", r->ramp_from);
-  field_number(w, "ramp_up_end_rps", r->ramp_to);
+  write_rps(w, "ramp_up_start_rps", r->ramp_from);
+  write_rps(w, "ramp_up_end_rps", r->ramp_to);
 }
 
 static void write_list(struct json_writer *w, const char *key, const double *x,
