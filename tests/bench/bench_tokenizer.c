@@ -6,6 +6,7 @@
 #include "bench.h"
 
 #include "base/mem.h"
+#include "data/token_text.h"
 #include "data/tokenizer.h"
 
 static struct buf read_file(const char *path)
@@ -32,6 +33,31 @@ static struct str document(struct str *rest, size_t bytes)
   d = (struct str){rest->p, n};
   rest->p += n, rest->len -= n;
   return d;
+}
+
+/* CPU seconds for 100,000 random prompts of 2,000 tokens, from a part of them
+ * that are all counted, as scripts have one in 64 counted, or only drawn. */
+static double random_prompts(const struct tokenizer *t,
+                             struct tokenizer_scratch *s, bool count)
+{
+  enum { PART = 500, ALL = 100000, TOKENS = 2000 };
+  struct token_text x;
+  struct buf text = {0};
+  struct rng r;
+  double start;
+  rng_init(&r, 1, RNG_DATA, 0);
+  token_text_init(&x, t, s);
+  start = cpu_seconds();
+  for (int i = 0; i < PART && x.n; i++) {
+    buf_reset(&text);
+    token_text_draw(&x, &r, TOKENS, &text);
+    if (count && !token_text_is(t, s, buf_str(&text), 0, TOKENS))
+      fputs("a random prompt is not as long as it should be\n", stderr);
+  }
+  start = cpu_seconds() - start;
+  buf_free(&text);
+  token_text_deinit(&x);
+  return start / PART * ALL;
 }
 
 int main(int argc, char **argv)
@@ -64,10 +90,12 @@ int main(int argc, char **argv)
   }
   decoded = cpu_seconds();
   printf("{\"open_ms\":%.2f,\"encode_mb_s\":%.2f,\"decode_mb_s\":%.2f,"
-         "\"tokens\":%zu,\"tokens_s\":%.0f,\"rss_mb\":%.1f}\n",
+         "\"tokens\":%zu,\"tokens_s\":%.0f,\"rss_mb\":%.1f,"
+         "\"random_s\":%.1f,\"random_counted_s\":%.1f}\n",
          opened_ms, (double)text.len / 1e6 / (encoded - opened),
          (double)size / 1e6 / (decoded - encoded), ids.n,
-         (double)ids.n / (encoded - opened), rss_mb());
+         (double)ids.n / (encoded - opened), rss_mb(),
+         random_prompts(t, s, false), random_prompts(t, s, true));
   tokenizer_scratch_free(s);
   tokenizer_free(t);
   token_list_free(&ids);

@@ -115,7 +115,9 @@ for (const family of families) {
     `${their.toFixed(1)} MB/s, ratio ${(our / their).toFixed(1)}; decode ` +
     `${median(ours.map((x) => x.decode_mb_s)).toFixed(0)} MB/s, open ` +
     `${median(ours.map((x) => x.open_ms)).toFixed(1)} ms, ` +
-    `${ours[0].rss_mb} MB` +
+    `${ours[0].rss_mb} MB; 100,000 random prompts of 2,000 tokens in ` +
+    `${median(ours.map((x) => x.random_s)).toFixed(1)} s (all counted: ` +
+    `${median(ours.map((x) => x.random_counted_s)).toFixed(0)} s)` +
     (Math.abs(ours[0].tokens - theirs[0].tokens) > docs.length
       ? `; TOKENS DIFFER: ${ours[0].tokens}, ${theirs[0].tokens}` : ""));
 }

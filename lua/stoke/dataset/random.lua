@@ -34,9 +34,7 @@ function random.open(run, ruler)
   local m = random.output_len(params)
   return {
     n = math.max(1, math.ceil(params.num_prompts / params.random_batch_size)),
-    input = { math.max(1, math.floor(n * (1 - input))), math.ceil(n * (1 + input)) },
-    output = { math.max(1, math.floor(m * (1 - output))),
-      math.max(1, math.ceil(m * (1 + output))) },
+    input = { sampling.around(n, input) }, output = { sampling.around(m, output) },
   }
 end
 

@@ -2,6 +2,7 @@
 -- documents; each request has random_batch_size of them.
 
 local random = require "stoke.dataset.random"
+local sampling = require "stoke.dataset.sampling"
 
 local rerank = { measures = true }
 
@@ -28,10 +29,11 @@ function rerank.open(run, ruler)
   local query = params.no_reranker and n or math.floor(n / 2) - 1
   local rest = params.no_reranker and math.max(1, n - ruler.special)
     or math.max(1, n - query - ruler.special)
+  local low, high = sampling.around(rest, share)
   return {
     n = math.max(1, math.ceil(params.num_prompts / params.random_batch_size)),
     query = params.no_reranker and math.max(1, query - ruler.special) or query,
-    low = math.max(1, math.floor(rest * (1 - share))), high = math.ceil(rest * (1 + share)),
+    low = low, high = high,
   }
 end
 

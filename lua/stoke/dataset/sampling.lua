@@ -34,6 +34,13 @@ function sampling.rng(kind, key)
   return stoke.rng(n)
 end
 
+-- The whole numbers around n that differ from it by a share. 100 * 1.1 is a
+-- little more than 110 to the machine, and not to us.
+function sampling.around(n, share)
+  return math.max(1, math.floor(n * (1 - share) + 1e-9)),
+    math.max(1, math.ceil(n * (1 + share) - 1e-9))
+end
+
 -- Open the file of a data set that needs one.
 function sampling.open(run, options, path)
   local params = run.params
