@@ -205,6 +205,12 @@ def test_custom_rows_and_their_lengths(bench, tmp_path):
               disable_shuffle="true", flags=["-c", 1])
     assert [(b["prompt"], b["max_tokens"]) for b in r.bodies] == [
         ("a b", 7), ("c d", 8)]
+    path.write_text('{"prompt":"a b","output_tokens":7}\n\n'
+                    '{"prompt":"c d","output_tokens":"x"}\n{"prompt":"e"}\n')
+    r = bench(**common, num_prompts=3, custom_output_len=-1, code=2)
+    assert "c.jsonl:3: no output_tokens" in r.err
+    assert "c.jsonl:4: no output_tokens" in r.err
+    path.write_text('{"prompt":"a b"}\n{"prompt":"c d"}\n')
     r = bench(**common, num_prompts=-1)
     assert sorted(prompts(r)) == ["a b", "c d"]
     assert {b["max_tokens"] for b in r.bodies} == {256}
@@ -532,7 +538,7 @@ def test_custom_image(bench, tmp_path):
     path.write_text('{"prompt":"p","image_files":["secret.txt"]}\n\n'
                     '{"prompt":"p","image_files":["/etc/passwd"]}\n'
                     '{"prompt":"p"}\n{"content":[{"type":"video"}]}\n')
-    r = bench(**common, num_prompts=3, code=2,
+    r = bench(**common, num_prompts=9, code=2,
               custom_ensure_client_side_data="true")
     for what in ("i.jsonl:1: secret.txt: is neither picture",
                  "i.jsonl:3: /etc/passwd: does not lie in the folder",

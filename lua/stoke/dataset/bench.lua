@@ -23,6 +23,9 @@ local bench = {}
 
 local function find(name) return require("stoke.dataset." .. name:gsub("-", "_")) end
 
+-- The API that is spoken; a path that is like none takes a chat's bodies.
+local function api_of(endpoint) return endpoint:sub(1, 1) == "/" and "chat" or endpoint end
+
 local function words(list)
   local names = {}
   for name in (list or ""):gmatch("[^%s,]+") do names[#names + 1] = name end
@@ -36,12 +39,12 @@ local total -- requests there are, on the main thread
 local times -- when they leave, of a data set that says so
 
 local function check(set, run)
-  local problems, params = sampling.problems(), run.params
+  local problems, params, api = sampling.problems(), run.params, api_of(run.endpoint)
   if set.check then set.check(params, problems) end
-  if set.check_endpoint then set.check_endpoint(run.endpoint, params, problems) end
-  if set.needs_chat and run.endpoint ~= "chat" and run.endpoint ~= "embeddings_chat" then
+  if set.check_endpoint then set.check_endpoint(api, params, problems) end
+  if set.needs_chat and api ~= "chat" and api ~= "embeddings_chat" then
     problems:add("%s sends %s, which only a chat takes: endpoint chat (backend openai-chat), "
-      .. "not %s", params.dataset_name, set.needs_chat, run.endpoint)
+      .. "not %s", params.dataset_name, set.needs_chat, api)
   end
   if set.file and not params.dataset_path then
     problems:add("dataset_path: which file is the data set '%s'?", params.dataset_name)
@@ -163,7 +166,7 @@ local lengths = {
 
 -- What depends on the API that is spoken.
 local function speak(q, made, ctx)
-  local api, params = ctx.endpoint, ctx.params
+  local api, params = api_of(ctx.endpoint), ctx.params
   local completions = api == "completions"
   local name = lengths[api]
   if name and made.output then q[name] = math.max(1, made.output) end

@@ -66,19 +66,16 @@ function image.open(run)
   local params = run.params
   local file, problems = sampling.open(run, { format = "jsonl", require = {} }), sampling.problems()
   local function take(i)
-    local row = file:at(i)
-    local content, why = content_of(file, row, params.custom_ensure_client_side_data)
+    local content, why = content_of(file, file:at(i), params.custom_ensure_client_side_data)
     if not content then
       problems:add("%s:%d: %s", file.path, file:line(i), why)
       if #problems == 10 then problems:raise() end
-      return nil, "with mistakes"
     end
     return i
   end
-  local fine, rows = pcall(sampling.collect, file.path, #file, params.num_prompts,
-    not params.no_oversample, run.rng, take)
+  local rows = sampling.collect(file.path, #file, params.num_prompts, not params.no_oversample,
+    run.rng, take)
   problems:raise()
-  if not fine then error(rows, 0) end
   return { file = file, rows = rows }
 end
 

@@ -178,8 +178,7 @@ local function names(where, id)
     or where:find(id:gsub("/", "--"), 1, true)
 end
 
-local function find(params)
-  local where = params.hf_name or params.dataset_path
+local function look_up(where)
   for _, kind in ipairs(kinds) do
     for _, id in ipairs(kind) do
       if names(where, id) then return kind end
@@ -196,6 +195,16 @@ local function find(params)
   end
   return nil, ("Unsupported dataset path: %s. Say by hf_name which data set the file is: %s")
     :format(where, table.concat(known, ", "))
+end
+
+local found = {} -- by what it was called
+
+local function find(params)
+  local where = params.hf_name or params.dataset_path
+  if found[where] then return found[where] end
+  local kind, why = look_up(where)
+  found[where] = kind
+  return kind, why
 end
 
 -- A file, or the split in a folder.

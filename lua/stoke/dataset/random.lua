@@ -27,6 +27,13 @@ function random.check(params, problems)
   sampling.no_file(params, problems)
 end
 
+function random.check_endpoint(endpoint, params, problems)
+  if params.random_batch_size > 1 and (endpoint == "chat" or endpoint == "completions") then
+    problems:add("random_batch_size %d: several texts a request are for embeddings, not for %s",
+      params.random_batch_size, endpoint)
+  end
+end
+
 function random.open(run, ruler)
   local params = run.params
   local input, output = random.shares(params, {})

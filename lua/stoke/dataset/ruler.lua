@@ -34,7 +34,7 @@ local function ask(run, text, special)
     method = "POST", path = "/tokenize", timeout = "10s",
     body = { model = run.model, prompt = text, add_special_tokens = special },
   }
-  if not r.ok then return nil end
+  if not r.ok then return nil, r.status end
   local answer = r:json()
   if type(answer) ~= "table" then return nil end
   if type(answer.count) == "number" then return answer.count end
@@ -58,10 +58,17 @@ local function server_words(run)
   return list
 end
 
+-- Tokens that are put around a prompt. Some servers refuse an empty one.
+local function server_special(run)
+  local n, status = ask(run, "", true)
+  if n or status ~= 400 and status ~= 422 then return n end
+  local with, without = ask(run, "the", true), ask(run, "the", false)
+  return with and without and with - without
+end
+
 local function open_server(run)
-  local special = ask(run, "", true) or ask(run, "the", true)
+  local special = server_special(run)
   if not special then return nil end
-  special = special - (ask(run, "", true) and 0 or 1)
   local words = server_words(run)
   if #words < CHUNK then return nil end
   return setmetatable({ kind = "server", words = words, special = special, run = run,
