@@ -485,7 +485,7 @@ static void translate(struct job *j)
   pass_load(j);
   pass_results(j);
   j->r->preflight = false;
-  j->r->config.fail_fast = 10;
+  j->r->config.fail_fast = RUN_FAIL_FAST;
   j->r->config.keep_text = j->f->save_detailed && bench_saves(j->f);
 }
 

@@ -231,6 +231,8 @@ void run_options_check(struct run_options *r, struct err *e)
   collect_secrets(r);
   read_figures(r, e);
   check_files(r, e);
+  if (r->preflight)
+    r->config.fail_fast = RUN_FAIL_FAST;
 }
 
 enum options_result run_options_read(struct run_options *r,

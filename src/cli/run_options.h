@@ -10,6 +10,10 @@
 #include "core/config.h"
 #include "report/blocks.h"
 
+/* So many results, all the same and hopeless, are enough; with --no-preflight
+ * they are not. */
+#define RUN_FAIL_FAST 10
+
 struct run_options {
   struct config config;
   struct options options; /* sources, positional arguments, `--` arguments */

@@ -171,8 +171,6 @@ static bool is_open(const struct stage *stage)
   if (stage->n_offsets) /* whatever rate it had */
     return true;
   /* An endless burst is a closed loop: a slot that is free is due. */
-  if (stage->n_offsets)
-    return true;
   if (isinf(stage->rate.from))
     return stage->num_requests > 0;
   return stage->rate.from > 0 || stage->rate.to > 0;

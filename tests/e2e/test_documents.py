@@ -46,6 +46,17 @@ def labels(text):
             if re.match(r"[A-Z=-].*(:|=|-)", line)]
 
 
+def test_vllms_command_line_of_the_readme(stoke, mock, tmp_path):
+    server = mock("--ttft", "5ms", "--itl", "1ms")
+    lines = "\n".join(blocks()).splitlines()
+    (command,) = [c for c in lines if c.startswith("stoke bench serve ")]
+    words = shlex.split(command)[1:]
+    words[words.index("--base-url") + 1] = server.url
+    r = stoke.command(*words).wait()
+    assert r.code == 0 and "Failed requests:                         0 " in r.out
+    assert len(list((tmp_path / "results").iterdir())) == 1
+
+
 def test_table_of_the_readme(stoke, mock):
     server = mock("--ttft", "5ms", "--itl", "1ms")
     shown = next(b for b in blocks() if "Benchmark Result" in b)
