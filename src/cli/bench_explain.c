@@ -1,10 +1,58 @@
 #include "cli/bench_explain.h"
 
 #include "base/log.h"
+#include "cli/bench_flags.h"
 #include "cli/diagnose.h"
 #include "cli/mask.h"
 #include "cli/models.h"
 #include "cli/preflight.h"
+
+/* ---- mistakes ---- */
+
+static size_t name_length(struct str line)
+{
+  size_t n = 0;
+  while (n < line.len &&
+         ((line.p[n] >= 'a' && line.p[n] <= 'z') || line.p[n] == '_'))
+    n++;
+  return n;
+}
+
+static void reword_line(struct buf *out, struct str line)
+{
+  struct str rest = line;
+  size_t n;
+  if (str_starts(rest, STR("-P ")))
+    rest = (struct str){rest.p + 3, rest.len - 3};
+  n = name_length(rest);
+  if (!n || n == rest.len || !strchr(":= ", rest.p[n]) ||
+      !options_find(&bench_options_spec, (struct str){rest.p, n})) {
+    buf_addstr(out, line);
+    return;
+  }
+  buf_adds(out, "--");
+  for (size_t i = 0; i < n; i++)
+    buf_addc(out, rest.p[i] == '_' ? '-' : rest.p[i]);
+  if (rest.p[n] == '=') {
+    buf_addc(out, ' ');
+    n++;
+  }
+  buf_addstr(out, (struct str){rest.p + n, rest.len - n});
+}
+
+void bench_reword(struct err *e)
+{
+  struct buf out = {0};
+  struct str all = buf_str(&e->text);
+  while (all.len) {
+    reword_line(&out, str_split(&all, '\n'));
+    buf_addc(&out, '\n');
+  }
+  buf_free(&e->text);
+  e->text = out;
+}
+
+/* ---- failures ---- */
 
 static void say(struct buf *lines, const struct option_list *secrets)
 {

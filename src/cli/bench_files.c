@@ -1,13 +1,60 @@
 #include "cli/bench_files.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "report/field.h"
 #include "report/output.h"
 #include "report/timeline.h"
+
+/* ---- names ---- */
+
+bool bench_saves(const struct bench_flags *f)
+{
+  return f->save_result || f->append_result;
+}
+
+static const char *label_of(const struct bench *b)
+{
+  const struct bench_flags *f = &b->flags;
+  if (f->label)
+    return f->label;
+  return b->backend ? b->backend->name : "openai";
+}
+
+static char *default_name(const struct bench *b, const char *model)
+{
+  const struct bench_flags *f = &b->flags;
+  unsigned long long now = clock_wall_ns();
+  unsigned long long cap = f->max_concurrency;
+  if (!f->ramp_up)
+    return output_name(label_of(b), f->request_rate, cap, model, now);
+  return output_name_ramp(label_of(b),
+                          f->ramp_up == 1 ? "linear" : "exponential",
+                          f->ramp_up_from, f->ramp_up_to, cap, model, now);
+}
+
+char *bench_file_name(const struct bench *b, const char *model)
+{
+  const struct bench_flags *f = &b->flags;
+  struct buf path = {0};
+  char *name = f->result_filename ? mem_strdup(f->result_filename)
+                                  : default_name(b, model);
+  if (f->result_dir && name[0] != '/') {
+    buf_adds(&path, f->result_dir);
+    if (path.len && path.p[path.len - 1] != '/')
+      buf_addc(&path, '/');
+  }
+  buf_adds(&path, name);
+  mem_free(name);
+  return buf_take(&path);
+}
 
 static bool wants_pytorch(const struct bench_flags *f)
 {
@@ -23,6 +70,25 @@ static bool wants_plot(const struct bench_flags *f)
 bool bench_files_wanted(const struct bench_flags *f)
 {
   return bench_saves(f) || wants_plot(f);
+}
+
+/* vLLM makes one folder; a path of several here is made as well. */
+void bench_files_make_folder(const struct bench_flags *f, struct err *e)
+{
+  struct buf path = {0};
+  struct str rest = str_of(f->result_dir);
+  if (!f->result_dir || !bench_files_wanted(f))
+    return;
+  while (rest.p) {
+    struct str part = str_split(&rest, '/');
+    buf_addstr(&path, part);
+    if (path.len && mkdir(buf_cstr(&path), 0777) < 0 && errno != EEXIST) {
+      err_add(e, "--result-dir %s: %s", f->result_dir, strerror(errno));
+      break;
+    }
+    buf_addc(&path, '/');
+  }
+  buf_free(&path);
 }
 
 /* "results/x.json" -> "results/x.timeline.html" */

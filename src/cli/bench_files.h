@@ -15,8 +15,15 @@ struct bench_files {
   struct buf pytorch; /* JSON */
 };
 
+/* The results are written, or appended to. */
+bool bench_saves(const struct bench_flags *f);
+/* vLLM's name for the file, folder included; `model` as on the wire. Owned by
+ * the caller. */
+char *bench_file_name(const struct bench *b, const char *model);
 /* Is any file to be written, so that their common name is needed? */
 bool bench_files_wanted(const struct bench_flags *f);
+/* --result-dir, with the folders that it is in. */
+void bench_files_make_folder(const struct bench_flags *f, struct err *e);
 /* Before the load: can they be written? 0, or -1 and messages. */
 int bench_files_check(const struct bench *b, struct err *e);
 void bench_files_describe(struct bench_files *f, const struct summary *s,

@@ -178,7 +178,8 @@ void bench_flags_init(struct bench_flags *f);
 void bench_flags_free(struct bench_flags *f);
 /* A float as Python prints it: 5.0, 0.5, inf. */
 void bench_show_float(struct buf *out, double x);
-/* vLLM's first line: "Namespace(…)" with every flag, secrets replaced. */
+/* vLLM's first line: "Namespace(…)" with every flag, secrets replaced. In
+ * bench_namespace.c. */
 void bench_flags_show(const struct bench_flags *f, struct buf *out);
 
 #endif

@@ -1,17 +1,15 @@
 #include "cli/bench_options.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "cli/bench_bodies.h"
+#include "cli/bench_files.h"
 #include "cli/config_file.h"
-#include "report/output.h"
 #include "stats/slo.h"
 
 /* One translation under way. */
@@ -152,85 +150,6 @@ static void pass_requests(struct job *j)
     set_param(j, "request_id_prefix", f->request_id_prefix);
 }
 
-/* ---- bodies ---- */
-
-static void put_number(struct job *j, json_value *body, const char *key,
-                       const char *flag, const char *value)
-{
-  double x;
-  if (!value)
-    return;
-  if (units_number(str_of(value), &x) < 0 || !isfinite(x)) {
-    err_add(j->e, "--%s %s: not a number", flag, value);
-    return;
-  }
-  /* --extra-body goes before the flags. */
-  if (!json_get(body, key))
-    json_put(body, str_of(key), json_parse(str_trim(str_of(value)), NULL));
-}
-
-static unsigned put_samplings(struct job *j, json_value *body)
-{
-  const struct bench_flags *f = j->f;
-  const struct {
-    const char *key, *flag, *value;
-  } all[] = {
-      {"temperature", "temperature", f->temperature},
-      {"top_p", "top-p", f->top_p},
-      {"top_k", "top-k", f->top_k},
-      {"min_p", "min-p", f->min_p},
-      {"frequency_penalty", "frequency-penalty", f->frequency_penalty},
-      {"presence_penalty", "presence-penalty", f->presence_penalty},
-      {"repetition_penalty", "repetition-penalty", f->repetition_penalty},
-      {"best_of", "best-of", f->best_of},
-  };
-  unsigned n = 0;
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    n += all[i].value != NULL;
-    put_number(j, body, all[i].key, all[i].flag, all[i].value);
-  }
-  return n;
-}
-
-static void put_template(struct job *j, json_value *body)
-{
-  const char *kwargs = j->f->chat_template_kwargs;
-  if (!kwargs)
-    return;
-  if (j->b->backend && strcmp(j->b->backend->api, "chat") == 0)
-    json_put(body, STR("chat_template_kwargs"),
-             json_parse(str_of(kwargs), NULL));
-  else
-    notice(j, "--chat-template-kwargs: prompts are sent as they are, no "
-              "template is applied here, so they have no effect");
-}
-
-/* What every body gets: the sampling, what vLLM's own endpoints are told,
- * and --extra-body over both. */
-static void pass_bodies(struct job *j)
-{
-  const struct bench_backend *b = j->b->backend;
-  struct buf text = {0};
-  json_value *body =
-      json_parse(j->f->extra_body ? str_of(j->f->extra_body) : STR("{}"), NULL);
-  unsigned n = put_samplings(j, body);
-  if (n && b && !b->samples)
-    err_add(j->e,
-            "--backend %s: Sampling parameters are only supported by "
-            "openai-compatible backends; leave --temperature and its "
-            "like out",
-            b->name);
-  put_template(j, body);
-  if (b && b->vllm && !b->samples && !json_get(body, "truncate_prompt_tokens"))
-    json_put(body, STR("truncate_prompt_tokens"), json_parse(STR("-1"), NULL));
-  if (json_first(body)) {
-    json_print(&text, body);
-    set(j, "extra-body", buf_cstr(&text));
-  }
-  json_free(body);
-  buf_free(&text);
-}
-
 /* ---- the load ---- */
 
 static void check_ramp(struct job *j)
@@ -334,11 +253,6 @@ static void pass_load(struct job *j)
 
 /* ---- results ---- */
 
-bool bench_saves(const struct bench_flags *f)
-{
-  return f->save_result || f->append_result;
-}
-
 static void read_goodput(struct job *j)
 {
   const struct option_list *l = &j->f->goodput;
@@ -377,68 +291,11 @@ static void read_timeline(struct job *j)
 static void notice_unsaved(struct job *j)
 {
   const struct bench_flags *f = j->f;
-  bool file = bench_saves(f) || f->plot_timeline || f->plot_dataset_stats;
+  bool file = bench_files_wanted(f);
   if (f->result_filename && !file)
     notice(j, "--result-filename: nothing is saved without --save-result");
   if (f->save_detailed && !bench_saves(f))
     notice(j, "--save-detailed: nothing is saved without --save-result");
-}
-
-/* vLLM makes one folder; a path of several here is made as well. */
-static void make_folder(struct job *j)
-{
-  const struct bench_flags *f = j->f;
-  struct buf path = {0};
-  struct str rest = str_of(f->result_dir);
-  if (!f->result_dir ||
-      !(bench_saves(f) || f->plot_timeline || f->plot_dataset_stats))
-    return;
-  while (rest.p) {
-    struct str part = str_split(&rest, '/');
-    buf_addstr(&path, part);
-    if (path.len && mkdir(buf_cstr(&path), 0777) < 0 && errno != EEXIST) {
-      err_add(j->e, "--result-dir %s: %s", f->result_dir, strerror(errno));
-      break;
-    }
-    buf_addc(&path, '/');
-  }
-  buf_free(&path);
-}
-
-static const char *label_of(const struct bench *b)
-{
-  const struct bench_flags *f = &b->flags;
-  if (f->label)
-    return f->label;
-  return b->backend ? b->backend->name : "openai";
-}
-
-static char *default_name(const struct bench *b, const char *model)
-{
-  const struct bench_flags *f = &b->flags;
-  unsigned long long now = clock_wall_ns();
-  unsigned long long cap = f->max_concurrency;
-  if (!f->ramp_up)
-    return output_name(label_of(b), f->request_rate, cap, model, now);
-  return output_name_ramp(label_of(b),
-                          f->ramp_up == 1 ? "linear" : "exponential",
-                          f->ramp_up_from, f->ramp_up_to, cap, model, now);
-}
-
-char *bench_file_name(const struct bench *b, const char *model)
-{
-  const struct bench_flags *f = &b->flags;
-  struct buf path = {0};
-  char *name = f->result_filename ? mem_strdup(f->result_filename)
-                                  : default_name(b, model);
-  if (f->result_dir && name[0] != '/') {
-    buf_adds(&path, f->result_dir);
-    if (path.len && path.p[path.len - 1] != '/')
-      buf_addc(&path, '/');
-  }
-  buf_adds(&path, name);
-  mem_free(name);
-  return buf_take(&path);
 }
 
 static void pass_results(struct job *j)
@@ -452,7 +309,7 @@ static void pass_results(struct job *j)
   read_goodput(j);
   read_timeline(j);
   notice_unsaved(j);
-  make_folder(j);
+  bench_files_make_folder(j->f, j->e);
   /* As there, an earlier file of that name is replaced. */
   j->r->force = true;
   j->r->append = f->append_result;
@@ -481,7 +338,7 @@ static void translate(struct job *j)
   option_list_add(&j->r->options.args, STR("builtin:bench"));
   pass_target(j);
   pass_requests(j);
-  pass_bodies(j);
+  bench_bodies_set(j->f, j->b->backend, j->r, j->e);
   pass_load(j);
   pass_results(j);
   j->r->preflight = false;

@@ -24,10 +24,4 @@ enum options_result bench_options_read(struct bench *b, struct run_options *r,
                                        struct err *e);
 void bench_free(struct bench *b);
 
-/* The results are written, or appended to. */
-bool bench_saves(const struct bench_flags *f);
-/* vLLM's name for the file, folder included; `model` as on the wire. Owned by
- * the caller. */
-char *bench_file_name(const struct bench *b, const char *model);
-
 #endif

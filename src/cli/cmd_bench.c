@@ -319,6 +319,7 @@ static int serve(int argc, char *const argv[])
   const struct run_front front = {
       .spec = &bench_options_spec,
       .read = read_options,
+      .reword = bench_reword,
       .settled = settled,
       .begin = begin,
       .measuring = measuring,

@@ -183,6 +183,8 @@ static int understand(struct job *j, int argc, char *const argv[])
   run_thresholds_read(o, j->scenario, &j->e);
   check_limits(j);
   if (j->e.count) {
+    if (j->front->reword)
+      j->front->reword(&j->e);
     options_complain(j->front->spec, &j->e);
     return MISUSED;
   }
@@ -199,7 +201,10 @@ static int understand(struct job *j, int argc, char *const argv[])
 
 static int complain(struct job *j, int status)
 {
-  struct str all = str_trim(str_of(err_text(&j->e)));
+  struct str all;
+  if (j->front->reword)
+    j->front->reword(&j->e);
+  all = str_trim(str_of(err_text(&j->e)));
   while (all.p) {
     struct str line = str_split(&all, '\n');
     log_line("%.*s", STR_ARG(line));

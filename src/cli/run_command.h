@@ -24,6 +24,8 @@ struct run_front {
   const struct options_spec *spec; /* for --help, complaints and masking */
   enum options_result (*read)(struct run_options *r, int argc,
                               char *const argv[], struct err *e, void *ud);
+  /* The same mistakes in this front's words. */
+  void (*reword)(struct err *e);
   /* The load is settled and everything is right: nothing was sent yet. */
   void (*settled)(struct run_options *r, void *ud);
   /* Everything is prepared. -1: go on; else the exit status. */

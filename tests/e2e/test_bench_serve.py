@@ -394,7 +394,7 @@ def test_every_mistake_before_the_first_request(serve, mock):
     r = serve(m.url, "--endpoint", "/v1/chat/completions", "--metadata", "k",
               "--goodput", "x:1", "--dataset-name", "nonsense", code=2)
     for words in ("--endpoint /v1/chat/completions", "--metadata k: must be",
-                  "--goodput x:1: no such figure", "dataset_name"):
+                  "--goodput x:1: no such figure", "--dataset-name nonsense: choose"):
         assert words in r.err
     assert "Namespace" not in r.out and not m.stop()
 

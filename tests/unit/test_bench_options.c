@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/bench_options.h"
+#include "cli/bench_files.h"
 
 enum { MOST = 24 };
 
