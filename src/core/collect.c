@@ -87,6 +87,7 @@ void run_collect(struct run *r)
     worker_free(r->workers[i]);
     run_free_live(r->live[i]);
   }
+  out->client.kernel_times = out->clock == NET_CLOCK_KERNEL;
 }
 
 void run_result_free(struct run_result *r)

@@ -77,21 +77,39 @@ static void judge_rate(struct client_verdict *v, const struct client_timing *t)
           t->achieved_rps / t->planned_rps * 100, CLIENT_RATE_SHARE * 100);
 }
 
+double client_loop_limit_ms(const struct client *c,
+                            const struct client_timing *t)
+{
+  double limit = CLIENT_SEND_LAG_MS;
+  if (!c->kernel_times)
+    return CLIENT_LOOP_LAG_MS;
+  if (t->itl_p50_ms < limit)
+    limit = t->itl_p50_ms;
+  return fmax(limit, CLIENT_LOOP_LAG_MS);
+}
+
+static void judge_loop(struct client_verdict *v, const struct client *c,
+                       const struct client_timing *t)
+{
+  double limit = client_loop_limit_ms(c, t);
+  double lag = hist_percentile(&c->loop_lag, 99) / 1e6;
+  if (lag > limit)
+    because(v,
+            "the event loop was late: p99 of its lag is %.1f ms (limit %.3g "
+            "ms)",
+            lag, limit);
+}
+
 struct client_verdict client_judge(const struct client *c,
                                    const struct client_timing *t)
 {
   struct client_verdict v = {0};
-  double loop_lag = hist_percentile(&c->loop_lag, 99) / 1e6;
   if (t->send_lag_p99_ms > CLIENT_SEND_LAG_MS)
     because(&v,
             "requests left late: p99 of the send lag is %.1f ms (limit %.0f "
             "ms)",
             t->send_lag_p99_ms, CLIENT_SEND_LAG_MS);
-  if (loop_lag > CLIENT_LOOP_LAG_MS)
-    because(
-        &v,
-        "the event loop was late: p99 of its lag is %.1f ms (limit %.0f ms)",
-        loop_lag, CLIENT_LOOP_LAG_MS);
+  judge_loop(&v, c, t);
   judge_cpu(&v, c);
   judge_rate(&v, t);
   return v;

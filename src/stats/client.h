@@ -12,7 +12,7 @@
 
 /* The limits of METRICS. */
 #define CLIENT_SEND_LAG_MS  10.0 /* p99 */
-#define CLIENT_LOOP_LAG_MS  5.0  /* p99 */
+#define CLIENT_LOOP_LAG_MS  5.0  /* p99; see client_loop_limit_ms */
 #define CLIENT_CPU_SHARE    0.90 /* of the busiest thread */
 #define CLIENT_RATE_SHARE   0.98 /* achieved / planned */
 #define CLIENT_SCRIPT_MS    5.0  /* one call of a hook: told, not judged */
@@ -40,6 +40,7 @@ struct client {
   uint64_t script_ns, script_calls, script_worst_ns, gc_ns, retries;
   char script_place[96];
   uint64_t open_files, open_files_limit; /* told by the caller; 0: unknown */
+  bool kernel_times; /* arrivals are stamped by the kernel */
 };
 void client_add(struct client *c, const struct client_worker *w);
 void client_deinit(struct client *c);
@@ -49,9 +50,18 @@ struct client_timing {
   uint64_t sends;
   double send_lag_p99_ms;           /* NaN: nothing to judge */
   double planned_rps, achieved_rps; /* NaN: no timetable */
-  double slip_ms;  /* how much later than planned the last one left */
-  uint64_t capped; /* sends that a cap of ours held back */
+  double slip_ms;    /* how much later than planned the last one left */
+  uint64_t capped;   /* sends that a cap of ours held back */
+  double itl_p50_ms; /* NaN: no gaps between tokens */
 };
+
+/* How late the loop may be. Where it stamps arrivals, every one is off by
+ * that. Where the kernel does, a late loop moves none: it delays what is
+ * sent, and merges tokens that come closer together than that into one
+ * instant. Machines that share their processors stop for some ms now and
+ * then, and shall not be blamed for what changes no figure. */
+double client_loop_limit_ms(const struct client *c,
+                            const struct client_timing *t);
 
 #define CLIENT_REASONS_MAX 4
 

@@ -235,7 +235,10 @@ static void build_client(struct builder *b, const struct client *c)
   struct summary *s = b->s;
   bool timetable =
       b->config->request_rate > 0 && isfinite(b->config->request_rate);
-  struct client_timing t = {.sends = s->sent, .capped = b->m->counts.capped};
+  struct client_timing t = {.sends = s->sent,
+                            .capped = b->m->counts.capped,
+                            .itl_p50_ms =
+                                s->latency[FIGURE_ITL].p[LATENCY_P50]};
   c = c ? c : &nobody;
   build_send_lag(b);
   s->loop_lag = latency_of_hist(s, &c->loop_lag);

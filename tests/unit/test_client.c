@@ -12,7 +12,8 @@
 static const struct client_timing on_time = {.sends = 1000,
                                              .send_lag_p99_ms = 0.5,
                                              .planned_rps = 100,
-                                             .achieved_rps = 100};
+                                             .achieved_rps = 100,
+                                             .itl_p50_ms = NAN};
 
 static void a_punctual_client_is_ok(void **state)
 {
@@ -74,6 +75,32 @@ static void b074_a_short_slip_is_no_shortfall(void **state)
   t.planned_rps = NAN;
   t.send_lag_p99_ms = NAN;
   assert_false(client_judge(&c, &t).limited);
+}
+
+static bool late_by(uint64_t ms, bool kernel_times, double itl_ms)
+{
+  struct client c = {.kernel_times = kernel_times};
+  struct client_timing t = on_time;
+  struct client_verdict v;
+  t.itl_p50_ms = itl_ms;
+  for (int i = 0; i < 100; i++)
+    hist_add(&c.loop_lag, i < 98 ? 0 : ms * MS);
+  v = client_judge(&c, &t);
+  client_deinit(&c);
+  return v.limited;
+}
+
+static void a_late_loop_is_judged_by_what_it_harms(void **state)
+{
+  (void)state;
+  assert_false(late_by(4, false, 20));
+  assert_true(late_by(6, false, 20)); /* arrivals were stamped late */
+  assert_false(late_by(8, true, 20)); /* they were not … */
+  assert_false(late_by(8, true, NAN));
+  assert_true(late_by(8, true, 7)); /* … but tokens were read together … */
+  assert_false(late_by(4, true, 0.5));
+  assert_true(late_by(11, true, 20)); /* … or sends left late */
+  assert_true(late_by(11, true, NAN));
 }
 
 static void workers_come_together(void **state)
@@ -154,6 +181,7 @@ int main(void)
       cmocka_unit_test(b069_every_limit_has_its_words),
       cmocka_unit_test(limits_themselves_are_allowed),
       cmocka_unit_test(b074_a_short_slip_is_no_shortfall),
+      cmocka_unit_test(a_late_loop_is_judged_by_what_it_harms),
       cmocka_unit_test(workers_come_together),
       cmocka_unit_test(progress_follows_the_records),
       cmocka_unit_test(progress_is_close_everywhere),
