@@ -192,7 +192,7 @@ void sched_enter(struct sched *s, const struct stage *stage, uint16_t number,
     /* Closed after closed: one count goes on. */
     if (!s->open && !open) {
       next.base = s->lane.base;
-      next.taken = s->lane.taken;
+      next.taken = next.before = s->lane.taken;
     }
     keep_late(s);
   }
@@ -226,12 +226,23 @@ static bool late_next(struct sched *s, uint64_t now_ns, struct sched_item *item,
   return true;
 }
 
+/* All that the stage may start, by number, was started. */
+static bool counted_out(const struct sched *s)
+{
+  const struct sched_lane *l = &s->lane;
+  uint64_t bound = l->stage.num_requests;
+  if (s->open)
+    return bound && !s->n_late && l->dry && l->arrived >= bound;
+  return bound &&
+         l->taken - l->before >= sched_share(bound, s->worker, s->workers);
+}
+
 static enum sched_verdict closed_next(struct sched *s, uint64_t now_ns,
                                       struct sched_item *item,
                                       uint64_t *wake_ns)
 {
-  uint64_t bound = s->lane.stage.num_requests, due = s->lane.t0_ns;
-  if (bound && position(s, &s->lane) >= bound)
+  uint64_t due = s->lane.t0_ns;
+  if (counted_out(s))
     return SCHED_OVER;
   if (due > now_ns) {
     *wake_ns = due;
@@ -305,8 +316,9 @@ enum sched_verdict sched_next(struct sched *s, uint64_t now_ns,
                       : closed_next(s, now_ns, item, wake_ns);
   if (verdict == SCHED_WAIT)
     sooner(wake_ns, end);
-  /* A stage lasts as long as it was meant to, even with nothing to do. */
-  if (verdict == SCHED_OVER && end) {
+  /* A stage of some time lasts as long, even with nothing to do, unless it had
+   * a number as well. */
+  if (verdict == SCHED_OVER && end && !counted_out(s)) {
     *wake_ns = end;
     return SCHED_WAIT;
   }

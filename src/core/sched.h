@@ -36,6 +36,7 @@ struct sched_lane {
   uint64_t arrived;       /* drawn from the sequence so far */
   uint64_t offset_ns;     /* of the last one drawn */
   uint64_t taken;         /* of this worker's share */
+  uint64_t before;        /* of those, in closed stages before this one */
   bool drawn; /* the last one drawn is this worker's and not yet taken */
   bool dry;   /* the sequence has no more */
 };

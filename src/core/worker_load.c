@@ -137,8 +137,10 @@ static void enter_stage(struct worker *w, size_t i, uint64_t t0_ns)
 static bool next_stage(struct worker *w)
 {
   const struct load *l = &w->setup.config->load;
-  uint64_t t0 =
-      w->stage.duration_ns ? w->stage_t0_ns + w->stage.duration_ns : clock_ns();
+  uint64_t t0 = clock_ns(), end = w->stage_t0_ns + w->stage.duration_ns;
+  /* Unless it ended by number, on its timetable and not when that was seen. */
+  if (w->stage.duration_ns && end < t0)
+    t0 = end;
   if (w->phase == PHASE_WARMUP || w->sched.stopped ||
       w->stage_number + 1 >= load_stages(l) ||
       (l->duration_ns && t0 >= w->t0_ns + l->duration_ns) ||

@@ -194,6 +194,61 @@ static void b090_equal_stages_are_two(void **state)
   sched_deinit(&s);
 }
 
+/* Over all workers, and not counted together with those of other stages. */
+static void b077_each_stage_has_its_own_number(void **state)
+{
+  struct stage stage = {.concurrency = {100, 100, RAMP_LINEAR, 0}};
+  const uint64_t numbers[] = {5, 7, 1};
+  (void)state;
+  for (unsigned workers = 1; workers <= 3; workers++) {
+    uint64_t started[3] = {0};
+    for (unsigned w = 0; w < workers; w++) {
+      struct sched s;
+      struct sched_item item;
+      uint64_t wake;
+      sched_init(&s, 1, w, workers, 0);
+      for (uint16_t i = 0; i < 3; i++) {
+        stage.num_requests = numbers[i];
+        sched_enter(&s, &stage, i, T0 + i);
+        started[i] += run_lane(&s, T0 + i);
+        assert_int_equal(sched_next(&s, T0 + i, &item, &wake), SCHED_OVER);
+      }
+      sched_deinit(&s);
+    }
+    assert_memory_equal(started, numbers, sizeof numbers);
+  }
+}
+
+/* By time or number, whichever comes first. */
+static void b077_a_number_ends_a_stage_of_some_time(void **state)
+{
+  struct stage closed = {.concurrency = {9, 9, RAMP_LINEAR, 0},
+                         .num_requests = 4,
+                         .duration_ns = NS_PER_SEC};
+  struct stage open = {.rate = {100, 100, RAMP_LINEAR, 0},
+                       .arrival = ARRIVAL_CONSTANT,
+                       .num_requests = 3,
+                       .duration_ns = NS_PER_SEC};
+  struct sched s;
+  struct sched_item item;
+  uint64_t wake;
+  (void)state;
+  sched_init(&s, 1, 0, 1, 0);
+  sched_enter(&s, &closed, 0, T0);
+  assert_int_equal(run_lane(&s, T0), 4);
+  assert_int_equal(sched_next(&s, T0, &item, &wake), SCHED_OVER);
+  sched_enter(&s, &open, 1, T0);
+  assert_int_equal(run_lane(&s, T0 + NS_PER_SEC / 2), 3);
+  assert_int_equal(sched_next(&s, T0 + NS_PER_SEC / 2, &item, &wake),
+                   SCHED_OVER);
+  open.num_requests = 1000;
+  sched_enter(&s, &open, 2, T0 + NS_PER_SEC);
+  assert_int_equal(run_lane(&s, T0 + 2 * NS_PER_SEC - 1), 100);
+  assert_int_equal(sched_next(&s, T0 + 2 * NS_PER_SEC - 1, &item, &wake),
+                   SCHED_WAIT);
+  sched_deinit(&s);
+}
+
 static void slots_follow_their_ramp(void **state)
 {
   struct stage stage = {.concurrency = {1, 5, RAMP_LINEAR, 0},
@@ -410,6 +465,8 @@ int main(void)
       cmocka_unit_test(late_items_all_start_at_once),
       cmocka_unit_test(threads_share_one_timetable),
       cmocka_unit_test(b090_equal_stages_are_two),
+      cmocka_unit_test(b077_each_stage_has_its_own_number),
+      cmocka_unit_test(b077_a_number_ends_a_stage_of_some_time),
       cmocka_unit_test(slots_follow_their_ramp),
       cmocka_unit_test(slots_ramp_down),
       cmocka_unit_test(a_backlog_goes_on_in_the_next_stage),
