@@ -41,7 +41,7 @@
 ---@field on_first_token? fun(r: stoke.Response) at the first non-empty payload of a stream. `r` shows what is known so far
 ---@field on_chunk? fun(r: stoke.Response, text: string): boolean? at every payload event of a stream: its text ("" for tool calls) in whole characters; `r.text` is all that came so far. `false` hangs up: the request ends as `cancelled`. It runs per token, so keep it small
 ---@field on_response? fun(r: stoke.Response): boolean?, string? after each request. Nothing or `true` keeps the verdict; `false, "reason"` makes it failed with outcome `check`; anything else is an error
----@field control? fun(run: stoke.Control) drives the load, as a coroutine on the main thread
+---@field control? fun(run: stoke.Control): nil, string? drives the load, as a coroutine on the main thread. `nil, "why"` is a run that failed (exit status 1)
 ---@field init? fun(ctx: stoke.Context) once on every thread, after `setup` and before any load
 ---@field exit? fun(ctx: stoke.Context): any once on every thread, after the drain. Plain data that it returns is `results.threads[i]` in `summary`: what each thread has kept in variables of its own
 ---@field teardown? fun(run: stoke.Run) once, on the main thread, after the drain
@@ -302,9 +302,10 @@ local control = {}
 ---@param load stoke.Load
 function control:set(load) end
 
----Measure a stretch of the run: wait `settle`, then count for `duration` or `num_requests`.
+---Measure a stretch of the run: wait `settle`, then count for `duration` or `num_requests`. nil when the run
+---ends meanwhile (interrupted, out of time): what is known can be reported then, and nothing more measured.
 ---@param window { label?: string, settle?: number|string, duration?: number|string, num_requests?: integer }
----@return stoke.Measurement
+---@return stoke.Measurement?
 function control:measure(window) end
 
 ---Wait.
@@ -354,6 +355,11 @@ local measurement = {}
 ---@param expression string
 ---@return boolean holds, number? value in the expression's unit; nil when there is no data, which does not hold
 function measurement:holds(expression) end
+
+---Add a later measurement, so that this one speaks of both: more requests for a far percentile.
+---@param other stoke.Measurement
+---@return stoke.Measurement self
+function measurement:merge(other) end
 
 ---What `summary` gets: the results file's object, where what is under `"stoke"` can also be reached from
 ---the top. Times are in milliseconds here, as in the file.

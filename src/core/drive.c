@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/stage.h"
 #include "script/scenario.h"
@@ -29,20 +30,38 @@ static int on_set(const json_value *load, struct err *e, void *ud)
   return 0;
 }
 
-void run_control_over(struct run *r, bool failed)
+static void keep_reports(struct run *r, struct control *c)
 {
-  const char *why = control_stop_reason(r->control);
-  struct str reports = control_reports(r->control);
-  buf_addstr(&r->out->reports, reports);
-  buf_addstr(&r->out->said, control_said(r->control));
+  buf_addstr(&r->out->reports, control_reports(c));
+  buf_addstr(&r->out->said, control_said(c));
+}
+
+static void control_over(struct run *r, bool failed)
+{
+  struct control *c = r->control;
+  const char *why = control_stop_reason(c), *gave_up = control_failure(c);
+  r->control = NULL;
+  keep_reports(r, c);
   r->out->control_failed = failed;
+  if (gave_up)
+    log_line("%s", gave_up);
   if (failed)
-    run_stop_sending(r, STOP_SCRIPT, vm_error(r->out->vm), BRIEF_NS);
+    run_stop_sending(r, STOP_SCRIPT, gave_up ? gave_up : vm_error(r->out->vm),
+                     BRIEF_NS);
   else
     run_stop_sending(r, why ? STOP_SCRIPT : STOP_CONTROL, why ? why : "",
                      r->config->load.drain_ns);
-  control_free(r->control);
+  control_free(c);
+}
+
+void run_end_control(struct run *r)
+{
+  struct control *c = r->control;
+  if (!c || !control_end(c))
+    return;
   r->control = NULL;
+  keep_reports(r, c);
+  control_free(c);
 }
 
 static void open_window(struct run *r, const struct control_want *want)
@@ -69,13 +88,13 @@ static void set_timer(struct run *r, uint64_t after_ns)
 static void grant(struct run *r, const struct control_want *want)
 {
   switch (want->wish) {
-  case CONTROL_NOTHING: run_control_over(r, false); return;
-  case CONTROL_FAILED: run_control_over(r, true); return;
+  case CONTROL_NOTHING: control_over(r, false); return;
+  case CONTROL_FAILED: control_over(r, true); return;
   case CONTROL_MEASURE:
   case CONTROL_SLEEP: break;
   }
   if (control_stop_reason(r->control))
-    run_control_over(r, false);
+    control_over(r, false);
   else
     set_timer(r, want->settle_ns);
 }

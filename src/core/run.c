@@ -69,6 +69,7 @@ void run_stop_sending(struct run *r, enum stop_reason why, const char *detail,
     r->stopping = true;
     r->out->stop_reason = why;
     snprintf(r->out->stop_detail, sizeof r->out->stop_detail, "%s", detail);
+    run_end_control(r);
   }
   if (r->state == WARMUP || r->state == MEASURE)
     for (unsigned i = 0; i < r->n; i++)
@@ -400,8 +401,7 @@ int run_execute(const struct config *c, const struct scenario *s,
   while (r.state != ENDED)
     ev_run(r.loop, c->busy_poll && !c->threads ? EVRUN_NOWAIT : EVRUN_ONCE);
   unwatch(&r);
-  if (r.control)
-    run_control_over(&r, false);
+  run_end_control(&r);
   run_collect(&r);
   name_the_end(&r);
   ev_loop_destroy(r.loop);

@@ -72,7 +72,8 @@ void run_stop_sending(struct run *r, enum stop_reason why, const char *detail,
 
 /* The measured phase begins, and whoever drives it. */
 void run_start_measuring(struct run *r);
-void run_control_over(struct run *r, bool failed);
+/* The run ends without it: it gets a last word. */
+void run_end_control(struct run *r);
 void run_on_control_timer(EV_P_ ev_timer *t, int revents);
 /* A worker told its part of a window; it is taken over. */
 void run_on_window(struct run *r, struct worker_window *part);

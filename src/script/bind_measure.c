@@ -17,6 +17,7 @@
  * .in_flight_begin, .max_concurrent_requests, .client ("ok" or "limited")
  * m.ttft.p99, m.itl.mean, m.e2el.max … (seconds; every latency of the results)
  * A figure without samples is nil.                            [-0, +1, v]
+ * m:merge(other) -> m, which now speaks of both              [-0, +1, v]
  * m:holds("ttft.p99 < 500ms") -> boolean, value (in the unit of the
  *                                expression; nil: no data)    [-0, +2, v] */
 
@@ -142,6 +143,20 @@ static int index_l(lua_State *L)
   return 1;
 }
 
+/* `other` comes after m. */
+static int merge_l(lua_State *L)
+{
+  struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  const struct measure *other = luaL_checkudata(L, 2, MEASURE_MT);
+  luaL_argcheck(L, m != other, 2, "a measurement cannot be added to itself");
+  vm_guard(vm_of(L));
+  summary_merge(m->summary, other->summary);
+  m->in_flight[1] = other->in_flight[1];
+  vm_unguard(vm_of(L));
+  lua_settop(L, 1);
+  return 1;
+}
+
 static int gc_l(lua_State *L)
 {
   struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
@@ -179,6 +194,8 @@ void bind_measure(lua_State *L)
   lua_newtable(L);
   lua_pushcfunction(L, holds_l);
   lua_setfield(L, -2, "holds");
+  lua_pushcfunction(L, merge_l);
+  lua_setfield(L, -2, "merge");
   lua_pushcclosure(L, index_l, 1);
   lua_setfield(L, -2, "__index");
   lua_pushcfunction(L, gc_l);

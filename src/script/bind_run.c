@@ -13,7 +13,7 @@
 /* The `run` of control(run).
  * run:set{ request_rate = …, … }   the load from now on       [-0, +0, v]
  * run:measure{ label, settle, duration, num_requests }
- *                          -> figures (bind_measure.c)  yields [-0, +1, v]
+ *             -> figures (bind_measure.c); nil: the run ends  [-0, +1, v]
  * run:sleep(seconds)                                    yields [-0, +0, v]
  * run:report(name, value)  into the results' custom section   [-0, +0, v]
  * run:say(text)            a line under the result table       [-0, +0, v]
@@ -57,6 +57,8 @@ static int set_l(lua_State *L)
   char why[512] = "";
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
+  if (c->over)
+    return 0;
   vm_guard(vm);
   buf_reset(&vm->scratch);
   if (json_write(L, 2, &vm->scratch, false, "load", why) == 0) {

@@ -42,8 +42,20 @@ void control_free(struct control *c)
   buf_free(&c->reports);
   buf_free(&c->said);
   buf_free(&c->stop);
+  buf_free(&c->failure);
   buf_free(&c->label);
   mem_free(c);
+}
+
+/* nil and a text: it has given up, and that is no mistake of the script. */
+static void take_answer(struct control *c)
+{
+  if (lua_gettop(c->co) < 2 || lua_toboolean(c->co, 1) ||
+      !lua_isstring(c->co, 2))
+    return;
+  buf_adds(&c->failure, lua_tostring(c->co, 2));
+  buf_cstr(&c->failure);
+  c->want.wish = CONTROL_FAILED;
 }
 
 const struct control_want *control_resume(struct control *c)
@@ -54,7 +66,20 @@ const struct control_want *control_resume(struct control *c)
   c->n_args = 0;
   if (status > LUA_YIELD)
     c->want.wish = CONTROL_FAILED;
+  else if (status == 0)
+    take_answer(c);
   return &c->want;
+}
+
+bool control_end(struct control *c)
+{
+  if (c->want.wish != CONTROL_MEASURE && c->want.wish != CONTROL_SLEEP)
+    return false;
+  c->over = true;
+  vm_mute(c->vm, true);
+  control_resume(c);
+  vm_mute(c->vm, false);
+  return true;
 }
 
 struct measured {
@@ -88,6 +113,11 @@ const struct control_want *control_measured(struct control *c,
 const struct control_want *control_wanted(const struct control *c)
 {
   return &c->want;
+}
+
+const char *control_failure(const struct control *c)
+{
+  return c->failure.len ? c->failure.p : NULL;
 }
 
 const char *control_stop_reason(const struct control *c)

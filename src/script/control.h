@@ -14,7 +14,8 @@ enum control_wish {
   CONTROL_NOTHING, /* it has ended */
   CONTROL_MEASURE, /* resume with control_measured */
   CONTROL_SLEEP,   /* resume with control_resume after settle_ns */
-  CONTROL_FAILED,  /* a script error; counted and shown already */
+  CONTROL_FAILED,  /* a script error, counted and shown already; or it has
+                    * returned nil and why: see control_failure */
 };
 
 struct control_want {
@@ -43,8 +44,14 @@ const struct control_want *control_measured(struct control *c,
                                             struct summary *s,
                                             uint64_t in_flight_begin,
                                             uint64_t in_flight_end);
+/* The run ends for a reason of its own: what it waits for comes back empty, so
+ * that it can report what it knows. It is not resumed after this, and its
+ * errors are nobody's. False: it waits for nothing, being at work itself. */
+bool control_end(struct control *c);
 /* What it waits for. */
 const struct control_want *control_wanted(const struct control *c);
+/* Why it gave up, or NULL. */
+const char *control_failure(const struct control *c);
 /* run:stop's reason, or NULL. */
 const char *control_stop_reason(const struct control *c);
 /* What run:report collected: a JSON object, or nothing. */

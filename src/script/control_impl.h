@@ -17,12 +17,14 @@ struct control {
   struct control_ops ops;
   struct lua_State *co;
   int co_ref, n_args;
+  bool over; /* control_end was called: nothing can be set any more */
   struct control_box *box;
   struct control_want want;
   struct buf label;   /* of the measurement under way */
   struct buf reports; /* a JSON object, or empty */
   struct buf said;    /* run:say's lines */
   struct buf stop;
+  struct buf failure; /* it returned nil, and this */
 };
 
 /* bind_run.c: the `run` of control(run); sets c->box. [-0, +1, m] */

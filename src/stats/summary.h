@@ -158,6 +158,12 @@ void summary_deinit(struct summary *s);
  * window's length and not from first sent to last done. */
 void summary_over_window(struct summary *s);
 
+/* Another window's figures on top of those of *s, as if both were one: counts,
+ * what is counted a second, shares, and latencies from the histograms (within
+ * 0.1 %). What has a place in time or a text (errors, peaks, series, the
+ * client's account) stays that of *s. */
+void summary_merge(struct summary *s, const struct summary *other);
+
 /* A histogram of ns as a latency, with the summary's own percentiles. */
 struct latency latency_of_hist(const struct summary *s, const struct hist *h);
 

@@ -193,3 +193,200 @@ def test_the_ramp_scenario_ramps(stoke, mock, curve):
     times = due_times(r)
     assert len([t for t in times if t < 1]) == pytest.approx(rising, abs=1.5)
     assert len([t for t in times if t >= 1]) == pytest.approx(50, abs=1.5)
+
+
+# ---- a control that hears of the end, gives up, adds up ----
+
+LAST_WORD = """
+return {
+  %s,
+  control = function(run)
+    run:set { max_concurrency = 1 }
+    while true do
+      local m = run:measure { duration = "100ms" }
+      if not m then
+        run:report("last_word", true)
+        run:say("that was all")
+        run:set { max_concurrency = 5 }
+        run:sleep(60)
+        error("never resumed after this")
+      end
+    end
+  end,
+}
+"""
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("flags", [("-d", "1s"), ("-n", 20),
+                                   ("--threshold", "sent < 5 abort")])
+def test_control_has_a_last_word(stoke, mock, tmp_path, flags):
+    server = mock("--ttft", "10ms", "--tokens", 1)
+    path = scenario(tmp_path, LAST_WORD % ASK)
+    r = stoke.load(server.url, path, *flags, code=None)
+    assert r.code in (0, 99) and "error" not in r.err, r
+    assert r.json["stoke"]["custom"]["last_word"] is True
+    assert "that was all" in r.out
+
+
+def test_a_control_that_gives_up_is_no_script_error(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms", "--tokens", 1)
+    path = scenario(tmp_path, CONTROL % (ASK, 'return nil, "too slow for us"'))
+    r = stoke.load(server.url, path, code=1)
+    assert "too slow for us" in r.err and "script error" not in r.err
+    assert r.json["stoke"]["stop_reason"] == "script: too slow for us"
+    assert r.json["completed"] > 0
+
+
+def test_measurements_add_up(stoke, mock, tmp_path):
+    server = mock("--ttft", "5ms", "--tokens", 2)
+    path = scenario(tmp_path, """
+return {
+  %s,
+  control = function(run)
+    run:set { max_concurrency = 2 }
+    local a = run:measure { duration = "300ms" }
+    local n, seconds, most = a.completed, a.duration, a.ttft.max
+    local b = run:measure { duration = "400ms" }
+    run:report("both", { a = n, b = b.completed, sum = a:merge(b).completed,
+      count = a.ttft.count, seconds = a.duration - seconds - b.duration,
+      rate = a.request_throughput * a.duration - a.completed,
+      max = a.ttft.max - math.max(most, b.ttft.max),
+      holds = a:holds("ttft.p50 < 60s"), self = pcall(a.merge, a, a) })
+  end,
+}""" % ASK)
+    both = stoke.load(server.url, path).json["stoke"]["custom"]["both"]
+    assert both["a"] > 0 and both["b"] > 0
+    assert both["sum"] == both["count"] == both["a"] + both["b"]
+    assert both["seconds"] == pytest.approx(0, abs=1e-9)
+    assert both["rate"] == pytest.approx(0, abs=1e-6)
+    assert both["max"] == pytest.approx(0, abs=1e-4)
+    assert both["holds"] is True and both["self"] is False
+
+
+# ---- what the server saw of the timetable ----
+
+def arrivals(server):
+    """When requests reached the mock, in seconds after the first; by prompt."""
+    log = sorted((q for q in server.stop() if q["number"]),
+                 key=lambda q: q["recv_ns"])
+    return [((q["recv_ns"] - log[0]["recv_ns"]) / 1e9, q["body_hash"]) for q in log]
+
+
+NUMBERED = """
+return {
+  request = function(ctx)
+    return { prompt = "number " .. ctx.id .. ctx.rng:hex(8), max_tokens = 1 }
+  end,
+}
+"""
+
+
+def seen_and_planned(stoke, mock, tmp_path, *flags):
+    """Instants at the mock and in the timetable, both after the first."""
+    server = mock("--ttft", "1ms")
+    r = stoke.load(server.url, scenario(tmp_path, NUMBERED), *flags)
+    first = min(q["due_s"] + q["queue_ms"] / 1e3 for q in r.requests)
+    planned = [t - first for t in due_times(r)]
+    seen = arrivals(server)
+    assert len(seen) == len(planned) == r.json["completed"]
+    return seen, planned
+
+
+def assert_kept(seen, planned):
+    """Never before it was due; mostly at once. A busy machine may stall."""
+    late = sorted(s - p for (s, _), p in zip(seen, planned))
+    # Their first instants are not quite the same one.
+    assert late[0] > -0.02 * PATIENCE
+    assert late[len(late) // 2] < 0.03 * PATIENCE
+
+
+@pytest.mark.parametrize("flags, counts", [
+    (("-R", 100, "--arrival", "constant", "-n", 150), {0.5: 50, 1.0: 100}),
+    (("--stage", "1s rate=10..90 constant linear", "--stage",
+      "500ms rate=40 constant"), {0.5: 15, 1.0: 50}),
+    (("--stage", "1s rate=10..90 constant exponential"), {0.5: 10, 0.75: 20}),
+    (("--stage", "1s rate=20..80 constant step steps=4"), {0.25: 5, 0.5: 15, 0.75: 30}),
+])
+def test_the_server_sees_the_timetable(stoke, mock, tmp_path, flags, counts):
+    seen, planned = seen_and_planned(stoke, mock, tmp_path, *flags)
+    assert_kept(seen, planned)
+    for t, n in counts.items():
+        assert len([p for p in planned if p < t - 1e-3]) == pytest.approx(n, abs=1)
+
+
+@pytest.mark.parametrize("flags", [
+    ("-R", 150, "-n", 200), ("-R", 150, "-n", 200, "--burstiness", 0.3)])
+def test_the_server_sees_the_same_on_any_threads(stoke, mock, tmp_path, flags):
+    runs = [seen_and_planned(stoke, mock, tmp_path, *flags, "--seed", 5,
+                             "--threads", n) for n in (1, 2, 4)]
+    for seen, planned in runs:
+        assert_kept(seen, planned)
+        assert planned == pytest.approx(runs[0][1], abs=0.05 * PATIENCE)
+        assert {h for _, h in seen} == {h for _, h in runs[0][0]}
+
+
+def test_the_server_sees_a_trace(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms")
+    # Not in order, from an instant of its own, three at once.
+    stamps = [5200, 5000, 5300, 5600, 5600, 5600, 6000]
+    (tmp_path / "trace.jsonl").write_text("".join(
+        '{"timestamp": %d, "input_length": %d, "output_length": 1, "hash_ids": [%d]}\n'
+        % (t, 40, i) for i, t in enumerate(stamps)))
+    stoke.load(server.url, "trace", "-P", f"file={tmp_path}/trace.jsonl")
+    seen = [(t, (s - 5000) / 1e3) for (t, _), s in zip(arrivals(server), sorted(stamps))]
+    assert_kept([(t, None) for t, _ in seen], [p for _, p in seen])
+
+
+def test_b080_threads_begin_together(stoke, mock, tmp_path):
+    seen, planned = seen_and_planned(stoke, mock, tmp_path, "-R", 400, "--arrival",
+                                     "constant", "-d", "1500ms", "--threads", 4)
+    assert_kept(seen, planned)
+    assert len([p for p in planned if p < 1 - 1e-3]) == pytest.approx(400, abs=2)
+    # Nobody starts with a burst: the first of each thread are spread as planned.
+    assert len([t for t, _ in seen if t < 0.05]) <= 21 + 20 * PATIENCE
+
+
+def test_b077_numbers_of_stages_and_of_the_run(stoke, mock):
+    server = mock("--ttft", "1ms", "--tokens", 1)
+    stages = ("--stage", "n=5 c=1", "--stage", "n=7 rate=500", "--stage", "30s n=6 c=2")
+    r = stoke.load(server.url, *stages)
+    assert [s["figures"]["sent"] for s in r.json["stoke"]["stages"]] == [5, 7, 6]
+    r = stoke.load(server.url, *stages, "-n", 9)
+    assert r.json["completed"] == 9
+    assert r.seconds < 20 * PATIENCE
+
+
+def test_b090_equal_stages_are_two(stoke, mock):
+    server = mock("--ttft", "1ms", "--tokens", 1)
+    r = stoke.load(server.url, *("--stage", "200ms c=2 label=two") * 2)
+    stages = r.json["stoke"]["stages"]
+    assert [s["label"] for s in stages] == ["two", "two"]
+    assert all(s["figures"]["sent"] > 0 for s in stages)
+
+
+def test_b164_stages_share_no_prompt(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms", "--fault", "cached-share:0.9")
+    path = scenario(tmp_path, NUMBERED.replace(
+        '"number " .. ctx.id .. ctx.rng:hex(8)', "ctx.rng:words(40)"))
+    r = stoke.load(server.url, path, "--stage", "n=5 c=1", "--stage", "n=5 c=2")
+    hashes = [h for _, h in arrivals(server)]
+    assert len(hashes) == len(set(hashes)) == 10
+    assert r.json["stoke"]["tokens"]["cached"] > 0
+    assert "came from the server's cache" in r.out
+
+
+def test_an_overloaded_client_says_so(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms", "--itl", "1ms")
+    path = scenario(tmp_path, """
+return {
+  request = function() return { prompt = "hi", max_tokens = 10 } end,
+  on_chunk = function()
+    local till = os.clock() + 0.002
+    while os.clock() < till do end
+  end,
+}""")
+    r = stoke.load(server.url, path, "-R", 200, "--arrival", "constant", "-d", "500ms",
+                   "--drain", "1s")
+    assert r.stoke["client"]["verdict"] == "limited"
+    assert "LIMITED BY THE CLIENT" in r.out
