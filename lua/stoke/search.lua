@@ -5,93 +5,162 @@
 --     require("stoke.search") { slos = { "ttft.p99 < 500ms" } } (run)
 --   end
 -- options: of ("request_rate" | "max_concurrency"), slos (list), from, most,
--- factor, precision, window, time_limit (seconds).
+-- factor, precision, window, time_limit (seconds), arrival ("constant" when
+-- gaps are; anything else is random).
 --
 -- Looks: a point is watched in windows. The first ones only let it settle:
 -- until the number in flight and the median TTFT of two windows in turn are
--- alike. Then windows are judged, each by all SLOs, until one verdict leads
--- by two (or seven are in), and until enough was sent to see whether the server
--- keeps up. One that falls behind (what is in flight grows) fails the point at
+-- alike. Then windows are judged, each and all together, by all SLOs, until the
+-- verdict leads by some (or nine are in), and until enough was sent to see
+-- whether the server keeps up. One that falls behind (what is in flight grows) fails the point at
 -- once, and is left alone until it has recovered.
+-- Growth is quick: its windows are too short for a far percentile, and too few
+-- to tell a small overload from arrivals that came close together. Bisection is
+-- thorough, and so is the last look at the answer.
 
-local SETTLE_WINDOWS, JUDGED_WINDOWS, LEAD = 8, 7, 2
+local SETTLE_WINDOWS, JUDGED_WINDOWS, LEAD, SAFE_LEAD = 8, 9, 2, 4
 local MOST_WINDOWS = 60
--- Fewer completed requests than this say little about a percentile.
+-- Seconds: the longest window (of a search that may take long: this share of
+-- its time), and the longest wait for a first answer.
+local LONGEST, LONGEST_SHARE, PATIENCE = 60, 0.05, 120
+-- Seconds without an answer after which an overloaded server is let be.
+local RECOVERY = 30
+-- Fewer completed requests than this say little about a middle …
 local LEAST_COMPLETED = 20
+-- … and a window has to be longer than answers take, or it sees half a wave.
+local ANSWERS = 4
 -- What is in flight grows by chance, too: by this many, this multiple of its
 -- root, or this share of what is sent nobody falls behind …
 local NOISE, NOISE_ROOT, NOISE_SHARE = 4, 1.5, 0.01
+-- … and by this multiple of the root of what was sent at random. So it takes
+-- that many to see that a server without an SLO keeps up with them …
+local ARRIVALS, ENOUGH_AT_RANDOM = 1.5, 3000
 -- … and by this share it surely does, however few were sent.
 local SURELY = 0.2
+-- Users who bring less than this share of what those before them bring: the
+-- knee of a closed loop without an SLO.
+local GAIN = 0.5
+-- Below this share of --from nobody looks any more.
+local LOWEST = 1e-4
 
 local search = {}
 search.__index = search
 
-local function alike(a, b, tolerance)
-  if not a or not b then return a == b end
-  local scale = math.max(math.abs(a), math.abs(b))
-  return math.abs(a - b) <= tolerance * scale
+-- Why a search ends in the middle of a point.
+local over = {
+  time = { "the time was up" }, run = { "the run was ended" },
+  gone = { "the server no longer answers" },
+}
+
+local function settled(m, last)
+  local a, b = m.ttft.p50 or m.e2el.p50, last.ttft.p50 or last.e2el.p50
+  local more = math.max(m.in_flight, last.in_flight)
+  return math.abs(m.in_flight - last.in_flight) <= math.max(2, NOISE_ROOT * math.sqrt(more)) and
+    a and b and math.abs(a - b) <= math.max(0.15 * math.max(a, b), 1e-3)
 end
 
 local function show(x)
   return (x >= 100 and "%.0f" or "%.4g"):format(x)
 end
 
+-- How many requests show the farthest percentile that the SLOs speak of.
+local function least_completed(slos)
+  local least = LEAST_COMPLETED
+  for _, slo in ipairs(slos) do
+    local digits = slo:match("%.p(%d+%.?%d*)")
+    local p = digits == "999" and 99.9 or tonumber(digits)
+    if p and p < 100 then least = math.max(least, math.ceil(100 / (100 - p))) end
+  end
+  return math.min(least, 1000)
+end
+
 -- ---- one point ----
 
--- Long enough for a few requests, however slow the rate is.
-function search:window_length(x)
-  if self.of ~= "request_rate" then return self.window end
-  return math.min(math.max(self.window, LEAST_COMPLETED / x), 60)
+-- Long enough for some requests, however slow the rate is.
+function search:window_length(point)
+  local m, need = point.last, self.window
+  local least = point.judged and point.thorough and self.least or LEAST_COMPLETED
+  if self.of == "request_rate" then
+    need = math.max(need, least / point.x)
+  elseif m and m.completed > 0 then
+    need = math.max(need, least / m.request_throughput, ANSWERS * m.e2el.mean)
+  end
+  return math.min(need, math.max(LONGEST, LONGEST_SHARE * self.time_limit))
 end
 
-function search:look(x)
-  return self.run:measure {
-    label = show(x), duration = self:window_length(x),
-  }
+function search:measure(label, seconds)
+  if self.run.now() - self.began > self.time_limit then error(over.time, 0) end
+  local m = self.run:measure { label = label, duration = seconds }
+  if not m then error(over.run, 0) end
+  return m
 end
 
--- So many have to be sent before a growth of --precision stands out from noise.
-function search:enough()
-  return 1.5 * NOISE / self.precision
+function search:look(point)
+  point.last = self:measure(show(point.x), self:window_length(point))
+  return point.last
+end
+
+-- So many have to be sent before a growth of --precision (of a tenth, in
+-- passing) stands out from noise.
+function search:enough(point)
+  local share = point.thorough and self.precision or math.max(self.precision, 0.1)
+  local enough = 1.5 * NOISE / share
+  local long = point.thorough and self.arrival ~= "constant" and #self.slos == 0
+  return long and math.max(enough, ENOUGH_AT_RANDOM) or enough
 end
 
 -- Does the server fall behind? Only a rate can be asked for and not be kept.
 function search:falls_behind(point)
   if self.of ~= "request_rate" or point.sent == 0 then return false end
   local noise = math.max(NOISE, NOISE_ROOT * math.sqrt(point.first_in_flight),
-    NOISE_SHARE * point.sent)
+    NOISE_SHARE * point.sent,
+    self.arrival == "constant" and 0 or ARRIVALS * math.sqrt(point.sent))
   return point.grown > noise and
-    (point.sent >= self:enough() or point.grown > SURELY * point.sent)
+    (point.sent >= self:enough(point) or point.grown > SURELY * point.sent)
 end
 
 function search.count(point, m)
   point.first_in_flight = point.first_in_flight or m.in_flight_begin
   point.sent = point.sent + m.sent
+  point.completed = point.completed + m.completed
+  point.seconds = point.seconds + m.duration
   point.grown = point.grown + m.in_flight - m.in_flight_begin
 end
 
-function search:known(point)
-  return self.of ~= "request_rate" or point.sent >= self:enough()
+local function begin_counting(point)
+  point.sent, point.completed, point.seconds, point.grown = 0, 0, 0, 0
+  point.first_in_flight = nil
 end
 
--- "settled", or why the point failed meanwhile.
-function search:settle(x, point)
-  local last
-  for _ = 1, SETTLE_WINDOWS do
-    local m = self:look(x)
-    point.last = m
+function search:known(point)
+  return self.of ~= "request_rate" or point.sent >= self:enough(point)
+end
+
+-- Was it this client that did not send what was asked? (A session sends more
+-- than one.)
+function search:is_short(point, limited)
+  local due = point.x * point.seconds
+  return self.of == "request_rate" and limited and
+    due - point.sent > math.max(0.02 * due, 3 * math.sqrt(due))
+end
+
+-- nil, or why the point failed meanwhile.
+function search:settle(point)
+  local last, n, waited = nil, 0, 0
+  while n < SETTLE_WINDOWS and waited < PATIENCE do
+    local m = self:look(point)
     -- Until answers come back, more in flight is just what a start looks like.
     if last and last.completed > 0 then search.count(point, m) end
-    if last and alike(m.in_flight, last.in_flight, 0.15) and
-      alike(m.ttft.p50 or m.e2el.p50, last.ttft.p50 or last.e2el.p50, 0.15) then
+    if self:falls_behind(point) then return "in flight grows: saturated" end
+    -- What went on before is no part of the verdict then.
+    if last and settled(m, last) then
+      begin_counting(point)
       break
     end
-    if self:falls_behind(point) then return "in flight grows: saturated" end
+    if m.completed + m.failed > 0 then n = n + 1 else waited = waited + m.duration end
     last = m
   end
-  -- What went on while it settled is no part of the verdict.
-  point.sent, point.grown, point.first_in_flight = 0, 0, nil
+  point.judged = true
 end
 
 -- true, or false and the reason.
@@ -109,81 +178,148 @@ function search:holds(m)
   return true
 end
 
-function search:judge(x, point)
-  local passed, failed, why = 0, 0, nil
-  for n = 1, MOST_WINDOWS do
-    local m = self:look(x)
-    search.count(point, m)
-    point.last = m
-    local ok, reason = self:holds(m)
-    if ok then passed = passed + 1 else failed, why = failed + 1, reason end
-    point.windows = passed + failed
-    if self:falls_behind(point) then return false, "in flight grows: saturated" end
-    local decided = n >= JUDGED_WINDOWS or math.abs(passed - failed) >= LEAD
-    if decided and (failed > passed or self:known(point)) then break end
+-- Do more users bring more? Asked without SLOs only, and of users.
+function search:gains(point)
+  local before = self.reference
+  local throughput = point.completed / point.seconds
+  if self.of == "request_rate" or #self.slos > 0 then return true end
+  if before and throughput / before.throughput - 1 < GAIN * (point.x / before.x - 1) then
+    return false, "throughput no longer grows: saturated"
   end
-  if passed > failed then return true end
-  return false, why
+  self.reference = { x = point.x, throughput = throughput }
+  return true
 end
 
--- No load until nothing is in flight, for at most 30 s.
-function search:recover()
-  self.run:set { request_rate = 0, max_concurrency = 0 }
-  for _ = 1, 30 do
-    if self.run:measure({ label = "recovery", duration = 1 }).in_flight == 0 then return end
+-- Windows vote, and all of them together have the last word: what is rare comes
+-- in heaps, so that most windows are better than the whole.
+function search:judge(point)
+  local passed, limited, whole, ok, why = 0, true, nil, false, nil
+  local wanted = point.thorough and #self.slos > 0 and SAFE_LEAD or LEAD
+  for n = 1, MOST_WINDOWS do
+    local m = self:look(point)
+    search.count(point, m)
+    if self:holds(m) then passed = passed + 1 end
+    whole = whole and whole:merge(m) or m
+    ok, why = self:holds(whole)
+    point.passed, point.windows, point.whole = passed, n, whole
+    limited = limited and m.client == "limited"
+    if self:falls_behind(point) then return false, "in flight grows: saturated" end
+    local lead = passed - (n - passed)
+    local decided = n >= JUDGED_WINDOWS or (ok and lead or -lead) >= wanted
+    if decided and (not ok or self:known(point)) then break end
   end
+  if not ok then return false, why end
+  if self:is_short(point, limited) then
+    self.limited = true
+    return false, ("this client sent only %s/s"):format(show(point.sent / point.seconds))
+  end
+  return self:gains(point)
+end
+
+-- ---- between points ----
+
+-- No load until nothing is in flight, or nothing comes any more.
+function search:recover()
+  local silent = 0
+  self.run:set { request_rate = 0, max_concurrency = 0 }
+  while silent < RECOVERY do
+    local m = self:measure("recovery", 1)
+    if m.in_flight == 0 then return end
+    silent = m.completed + m.failed > 0 and 0 or silent + 1
+  end
+end
+
+-- One request at a time: the figures, once there are some. Ends the search
+-- when nothing but failures comes.
+function search:alone()
+  local failing, waited, m = 0, 0, nil
+  self.run:set { request_rate = 0, max_concurrency = 1, pacing = 0.02 }
+  while waited < PATIENCE do
+    m = self:measure("one at a time", math.max(self.window, 1))
+    if m.completed > 0 then break end
+    failing = m.failed > 0 and failing + 1 or failing
+    if failing >= 3 then error(over.gone, 0) end
+    waited = waited + m.duration
+  end
+  self.run:set { request_rate = 0, max_concurrency = 0, pacing = 0 }
+  if m.completed == 0 then error(over.gone, 0) end
+  return m
 end
 
 function search:set(x)
   if self.of == "request_rate" then
-    self.run:set { request_rate = x, max_concurrency = self.cap }
+    self.run:set { request_rate = x, max_concurrency = 0 }
   else
     self.run:set { request_rate = 0, max_concurrency = x }
   end
 end
 
-function search:try(x)
-  local point = { sent = 0, grown = 0, windows = 0 }
-  self:set(x)
-  local why = self:settle(x, point)
-  local ok = false
-  if not why then ok, why = self:judge(x, point) end
-  local m = point.last
+function search:keep(point, ok, why)
+  local m = point.whole or point.last
   self.curve[#self.curve + 1] = {
-    x = x, ok = ok, why = why, windows = point.windows,
-    request_throughput = m and m.request_throughput,
-    output_throughput = m and m.output_throughput,
-    ttft_p50 = m and m.ttft.p50, ttft_p99 = m and m.ttft.p99,
-    e2el_p99 = m and m.e2el.p99, in_flight = m and m.in_flight,
-    error_rate = m and m.error_rate,
+    x = point.x, ok = ok, why = why, windows = point.windows, passed = point.passed,
+    request_throughput = m.request_throughput, output_throughput = m.output_throughput,
+    ttft_p50 = m.ttft.p50, ttft_p99 = m.ttft.p99, tpot_p50 = m.tpot.p50,
+    e2el_p99 = m.e2el.p99, in_flight = m.in_flight, error_rate = m.error_rate,
+    client = m.client,
   }
-  print(("find: %s %s %s%s"):format(self.of, show(x), ok and "holds" or "breaks",
+  print(("find: %s %s %s%s"):format(self.of, show(point.x), ok and "holds" or "breaks",
     why and " (" .. why .. ")" or ""))
-  if not ok then self:recover() end
-  return ok
+end
+
+-- Does it hold at x?
+function search:try(x, thorough)
+  local point = { x = x, windows = 0, passed = 0, thorough = thorough or self.one_speed }
+  begin_counting(point)
+  self:set(x)
+  local why = self:settle(point)
+  local ok = false
+  if not why then ok, why = self:judge(point) end
+  self:keep(point, ok, why)
+  if ok then
+    if not self.good or x >= self.good.x then self.good = point end
+    return true
+  end
+  self:recover()
+  if point.last.completed == 0 then self:alone() end
+  if not self.bad or x < self.bad then self.bad = x end
+  return false
 end
 
 -- ---- the search ----
 
-function search:out_of_time()
-  return self.run.now() - self.began > self.time_limit
-end
-
--- Grow until a point breaks: the last that held, the first that did not.
-function search:bracket()
-  local x, good = self.from, nil
-  while true do
-    if self:out_of_time() then return good, nil, "the time was up" end
-    if not self:try(x) then return good, x end
-    good = x
-    if x >= self.most then return good, nil, "it holds at --most" end
-    x = math.min(self:rounded(x * self.factor), self.most)
-  end
-end
-
 -- Slots are whole.
 function search:rounded(x)
   return self.of == "request_rate" and x or math.floor(x + 0.5)
+end
+
+-- Upwards until a point breaks.
+function search:grow()
+  local x = self.from
+  while x < self.most do
+    x = math.min(self:rounded(x * self.factor), self.most)
+    if not self:try(x) then return end
+  end
+  self.reason = "it holds at --most"
+end
+
+-- The first one broke: downwards, if what breaks is the load.
+function search:shrink()
+  local x = self.from / self.factor
+  if self.of == "request_rate" then
+    local m = self:alone()
+    local ok, why = self:holds(m)
+    if not ok then
+      self.reason = ("not even one request at a time holds (%s)"):format(why)
+      return
+    end
+    x = math.min(x, m.request_throughput)
+  end
+  while self:rounded(x) >= math.max(LOWEST * self.from, self.of == "request_rate" and 0 or 1) do
+    if self:try(self:rounded(x)) then return end
+    x = x / self.factor
+  end
+  self.reason = "nothing lower holds either"
 end
 
 function search:close_enough(good, bad)
@@ -191,15 +327,54 @@ function search:close_enough(good, bad)
     self.of == "max_concurrency" and bad - good <= 1
 end
 
-function search:bisect(good, bad)
-  while not self:close_enough(good, bad) do
-    if self:out_of_time() then return good, bad, "the time was up" end
-    local x = self:rounded(math.sqrt(good * bad))
-    if x <= good then x = good + 1 end
-    if self:try(x) then good = x else bad = x end
+-- The highest point below x that held.
+function search:best_below(x)
+  local best
+  for _, p in ipairs(self.curve) do
+    if p.ok and p.x < x and (not best or p.x > best) then best = p.x end
   end
-  return good, bad, "known to the precision asked"
+  return best
 end
+
+function search:bisect()
+  while not self:close_enough(self.good.x, self.bad) do
+    local x = self:rounded(math.sqrt(self.good.x * self.bad))
+    if x <= self.good.x then x = self.good.x + 1 end
+    self:try(x, true)
+  end
+end
+
+-- What was judged in passing is looked at again before it is the answer.
+function search:confirm()
+  while self.good and not self.good.thorough do
+    local x = self.good.x
+    local lower = self:best_below(x) or x / self.factor
+    self.good = nil
+    self:forget(x)
+    if self:try(x, true) then return end
+    self.reason = nil
+    if not self:try(self:rounded(lower), true) then
+      self.reason = "what held in passing did not hold"
+      return
+    end
+    self:bisect()
+  end
+end
+
+-- The first look at x: a longer one takes its place.
+function search:forget(x)
+  for i = #self.curve, 1, -1 do
+    if self.curve[i].x == x then table.remove(self.curve, i) end
+  end
+end
+
+function search:find()
+  if self:try(self.from) then self:grow() else self:shrink() end
+  if self.good and self.bad then self:bisect() end
+  self:confirm()
+end
+
+-- ---- what is said ----
 
 local function ms(seconds)
   return seconds and ("%.1f"):format(seconds * 1e3) or "n/a"
@@ -210,43 +385,59 @@ function search:curve_table()
   self.run:say(line:format(self.of == "request_rate" and "req/s" or "concurrency",
     "holds", "done/s", "TTFT p50 ms", "TTFT p99 ms", "tok/s", "why not"))
   for _, p in ipairs(self.curve) do
-    self.run:say(line:format(show(p.x), p.ok and "yes" or "no",
+    self.run:say((line:format(show(p.x), p.ok and "yes" or "no",
       p.request_throughput and show(p.request_throughput) or "n/a", ms(p.ttft_p50),
       ms(p.ttft_p99), p.output_throughput and show(p.output_throughput) or "n/a",
-      p.why or ""))
+      p.why or ""):gsub("%s+$", "")))
   end
 end
 
-function search:report(good, bad, reason)
+function search:conclude()
+  if not self.good then
+    return ("No %s is known to hold: %s."):format(self.of, self.reason)
+  end
+  return ("Highest %s that holds: %s%s; %s.%s"):format(self.of, show(self.good.x),
+    self.bad and (" (%s does not)"):format(show(self.bad)) or "", self.reason,
+    self.limited and " This client was the limit, not the server: more --threads or machines"
+      .. " may get farther." or "")
+end
+
+function search:report()
   table.sort(self.curve, function(a, b) return a.x < b.x end)
   self.run:report("find", {
-    of = self.of, slos = stoke.json.array(self.slos), best = good, fails_at = bad,
-    stopped_because = reason, curve = stoke.json.array(self.curve),
+    of = self.of, slos = stoke.json.array(self.slos), best = self.good and self.good.x,
+    fails_at = self.bad, stopped_because = self.reason, client_limited = self.limited,
+    curve = stoke.json.array(self.curve),
   })
+  for _, slo in ipairs(self.slos) do self.run:say("SLO: " .. slo) end
   self:curve_table()
-  if not good then
-    self.run:say(("Not even %s %s holds."):format(self.of, show(self.from)))
-    error("the first point does not hold: begin lower with --from, or ask for less", 0)
-  end
-  self.run:say(("Highest %s that holds: %s%s; %s."):format(self.of, show(good),
-    bad and (" (%s does not)"):format(show(bad)) or "", reason))
+  self.run:say(self:conclude())
 end
 
 function search:control(run)
   self.run, self.curve, self.began = run, {}, run.now()
-  local good, bad, reason = self:bracket()
-  if good and bad then good, bad, reason = self:bisect(good, bad) end
-  self:report(good, bad, reason or "the first point broke")
+  local ok, why = pcall(self.find, self)
+  local ended = type(why) == "table" and why[1]
+  if not ok and not ended then error(why, 0) end
+  self.reason = ended or self.reason or "known to the precision asked"
+  self:report()
+  if why == over.gone then return nil, over.gone[1] .. ": the search ended there" end
+  if not self.good and why ~= over.run then
+    return nil, "no point holds: begin lower with --from, or ask for less"
+  end
 end
 
 local defaults = {
   of = "request_rate", from = 1, most = 1e5, factor = 2, precision = 0.02,
-  window = 2, time_limit = 600, cap = 0,
+  window = 2, time_limit = 600, limited = false,
 }
 
 return function(options)
   local self = setmetatable({ slos = {} }, search)
   for name, value in pairs(defaults) do self[name] = value end
   for name, value in pairs(options) do self[name] = value end
-  return function(run) self:control(run) end
+  self.least = least_completed(self.slos)
+  -- Then there is nothing that a longer look would see.
+  self.one_speed = #self.slos == 0 and self.of ~= "request_rate"
+  return function(run) return self:control(run) end
 end

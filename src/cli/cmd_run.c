@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cmd_run.h"
 #include "cli/config_file.h"
+#include "cli/find_options.h"
 #include "cli/limits.h"
 #include "cli/mask.h"
 #include "cli/preflight.h"
@@ -36,33 +37,6 @@ enum { GO_ON = -1, DONE = 0, FAILED = 1, MISUSED = 2 };
 
 /* ---- what is asked ---- */
 
-/* What lua/stoke/search.lua is told. */
-static void write_search(const struct run_options *o, struct buf *out)
-{
-  struct json_writer w = {.out = out};
-  json_begin_object(&w);
-  json_key(&w, "of");
-  json_string(&w, o->find_of ? STR("max_concurrency") : STR("request_rate"));
-  json_key(&w, "slos");
-  json_begin_array(&w);
-  for (size_t i = 0; i < o->slos.n; i++)
-    json_string(&w, str_of(o->slos.items[i]));
-  json_end_array(&w);
-  json_key(&w, "from");
-  json_number(&w, o->find_from);
-  json_key(&w, "most");
-  json_number(&w, o->find_most);
-  json_key(&w, "factor");
-  json_number(&w, o->find_factor);
-  json_key(&w, "precision");
-  json_number(&w, o->find_precision);
-  json_key(&w, "window");
-  json_number(&w, ns_to_sec(o->find_window_ns));
-  json_key(&w, "time_limit");
-  json_number(&w, ns_to_sec(o->find_limit_ns));
-  json_end_object(&w);
-}
-
 static struct scenario *open_scenario(struct job *j)
 {
   const struct run_options *o = &j->options;
@@ -82,7 +56,7 @@ static struct scenario *open_scenario(struct job *j)
       .wrk_headers = buf_cstr(&j->options.config.headers),
   };
   if (j->front->spec == &find_options_spec) {
-    write_search(o, &j->driver_options);
+    find_options_write(o, &j->driver_options);
     so.driver = "stoke.search";
     so.driver_options = buf_cstr(&j->driver_options);
   }
@@ -180,6 +154,8 @@ static int understand(struct job *j, int argc, char *const argv[])
   run_options_settle(o, j->scenario ? j->scenario->load : NULL,
                      j->scenario ? nature_of(j->scenario) : 0,
                      j->scenario ? j->scenario->path : "", &j->e);
+  if (j->front->spec == &find_options_spec)
+    find_options_check(o, &j->e);
   run_thresholds_read(o, j->scenario, &j->e);
   check_limits(j);
   if (j->e.count) {

@@ -221,11 +221,12 @@ static int show(const struct run_report *r, const struct summary *s,
   struct buf out = {0};
   int rc;
   notes_before(&out, s, info);
-  table_write(&out, s, info, o->blocks);
-  /* The windows of a search are too many to read; it says itself what it
-   * found. */
-  if (!r->scenario->driver)
+  /* Figures over all points of a search say nothing, and its windows are too
+   * many to read; it says itself what it found. */
+  if (!r->scenario->driver) {
+    table_write(&out, s, info, o->blocks);
     stage_table_write(&out, info);
+  }
   buf_addstr(&out, buf_str(&r->result->said));
   notes_after(&out, s, info);
   run_extras_show(x, &out);

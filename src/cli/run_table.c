@@ -193,7 +193,8 @@ static const struct option rows[] = {
 #define FIND_ROWS 8
     {"slo", "EXPR", OPTION_LIST, AT(slos), "Search",
      .help = "what must hold, as in --threshold: \"ttft.p99 < 500ms\"; may be "
-             "repeated; without one: the server keeps up"},
+             "repeated; without one: the server keeps up with the rate, or "
+             "users still bring more throughput"},
     {"of", "WHAT", OPTION_CHOICE, AT(find_of),
      .help = "what to raise: rate (requests a second) or concurrency",
      .shown_default = "rate", .choices = "rate concurrency"},

@@ -1,5 +1,6 @@
 """stoke find: the saturation point of a server that is known to have one."""
 
+import signal
 import statistics
 
 import pytest
@@ -47,18 +48,90 @@ def test_the_knee_is_where_the_mock_says(stoke, mock, tmp_path, slots, step,
 def test_concurrency_until_an_slo_breaks(stoke, mock, tmp_path):
     server = mock("--slots", 4, "--step", "10ms")
     r = find(stoke, server, tmp_path, 10, "--of", "concurrency",
-             "--window", "500ms", "--slo", "ttft.p90 < 60ms")
+             "--from", 3, "--window", "300ms", "--slo", "ttft.p90 < 60ms")
     found = r.json["stoke"]["custom"]["find"]
     # Up to the slots nobody waits; a fifth waits for an answer of 100 ms.
     assert found["best"] in (4, 5)
     assert "ttft.p90" in found["curve"][-1]["why"]
 
 
+def test_users_that_still_bring_more(stoke, mock, tmp_path):
+    server = mock("--ttft", "40ms", "--slots", 4)
+    r = find(stoke, server, tmp_path, 1, "--of", "concurrency", "--from", 2,
+             "--window", "300ms")
+    found = r.json["stoke"]["custom"]["find"]
+    assert found["best"] in (4, 5)
+    assert "no longer grows" in found["curve"][-1]["why"]
+
+
 def test_nothing_holds(stoke, mock, tmp_path):
     server = mock("--ttft", "50ms")
     r = find(stoke, server, tmp_path, 2, "--slo", "ttft.p50 < 1ms", "--from",
              40, "--window", "300ms", code=1)
-    assert "Not even request_rate 40 holds" in r.out
+    assert "not even one request at a time holds (ttft.p50 < 1ms" in r.out
+    assert "no point holds" in r.err and "traceback" not in r.err
+
+
+@pytest.mark.asan
+def test_what_was_found_outlives_an_interrupt(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms")
+    (tmp_path / "case.lua").write_text(ASK % 2)
+    p = stoke.start("case.lua", "-u", server.url, "-m", "m", "--no-preflight",
+                    "--from", 20, "--window", "200ms", verb="find")
+    for line in p.popen.stderr:
+        if "holds" in line:
+            break
+    p.signal(signal.SIGINT)
+    r = p.wait(30)
+    found = r.json["stoke"]["custom"]["find"]
+    assert r.code == 130 and found["curve"][0]["x"] == found["best"] == 20
+    assert found["stopped_because"] == "the run was ended"
+    assert "Highest request_rate that holds: 20" in r.out
+    assert "Serving Benchmark Result" not in r.out
+
+
+def test_a_server_that_dies_ends_the_search(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms")
+    (tmp_path / "case.lua").write_text(ASK % 2)
+    p = stoke.start("case.lua", "-u", server.url, "-m", "m", "--no-preflight",
+                    "--from", 20, "--window", "200ms", "--drain", 0,
+                    verb="find")
+    for line in p.popen.stderr:
+        if "holds" in line:
+            server.stop()
+            break
+    r = p.wait(60)
+    found = r.json["stoke"]["custom"]["find"]
+    assert r.code == 1 and found["best"] >= 20
+    assert found["stopped_because"] == "the server no longer answers"
+    assert "no longer answers" in r.err
+
+
+@pytest.mark.parametrize("args, says", [
+    (("--slo", "ttft.p99 <"), "--slo 'ttft.p99 <': a number must follow"),
+    (("--slo", "speed < 3ms"), "there is no metric 'speed'"),
+    (("--from", 10, "--most", 5), "--most 5: is below --from"),
+    (("-R", 5), "--request-rate: is what is searched for"),
+    (("-c", 5), "--max-concurrency: is what is searched for"),
+    (("--stage", "1s rate=1"), "there can be no stages"),
+])
+def test_mistakes_are_told_before_anything_is_sent(stoke, mock, tmp_path, args,
+                                                   says):
+    server = mock()
+    r = find(stoke, server, tmp_path, 1, *args, code=2)
+    assert says in r.err and not server.stop()
+
+
+def test_b164_no_point_sees_the_prompts_of_another(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms")
+    (tmp_path / "case.lua").write_text("""return {
+      request = function(ctx)
+        return { prompt = ctx.rng:hex(16), max_tokens = 1 }
+      end }""")
+    stoke.run("case.lua", "-u", server.url, "-m", "m", "--no-preflight",
+              "--of", "concurrency", "--most", 4, "--window", "200ms", verb="find")
+    hashes = [q["body_hash"] for q in server.stop()]
+    assert len(hashes) > 100 and len(set(hashes)) == len(hashes)
 
 
 def test_a_scenario_that_drives_itself_is_refused(stoke, tmp_path):
