@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cli/diagnose.h"
 #include "cli/mask.h"
@@ -18,6 +19,8 @@
 #define CONNECT_NS (10 * NS_PER_SEC)
 #define LOOK_NS    (15 * NS_PER_SEC)
 #define REQUEST_NS (120 * NS_PER_SEC)
+/* Longer silence is told, so that nobody thinks that stoke hangs. */
+#define PATIENCE_NS (3 * NS_PER_SEC)
 /* A stream that has run so long has shown all that it will show. */
 #define ENOUGH_NS (15 * NS_PER_SEC)
 
@@ -43,6 +46,16 @@ static void on_payload(uint64_t at_ns, void *ud)
     l->arrivals[l->n_arrivals++] = at_ns;
 }
 
+static void on_slow(void *ud)
+{
+  const struct look *l = ud;
+  struct buf shown = {0};
+  mask_url(&shown, buf_str(&l->url));
+  log_line("waiting for the answer to %s %s", l->r.http.method,
+           buf_cstr(&shown));
+  buf_free(&shown);
+}
+
 static void look(struct look *l)
 {
   l->r.net = config_net(&l->probe->options->config);
@@ -51,6 +64,8 @@ static void look(struct look *l)
   l->r.http.url = buf_cstr(&l->url);
   l->r.http.keep_headers = true;
   l->r.payload = on_payload;
+  l->r.patience_ns = PATIENCE_NS;
+  l->r.slow = on_slow;
   l->r.ud = l;
   l->arrivals = mem_zalloc(ARRIVALS_MAX, sizeof *l->arrivals);
   fetch_run(&l->f, &l->r);

@@ -536,6 +536,13 @@ def test_no_stream_is_in_the_next_command(check, mock):
     assert "--no-stream" in found.json["next"]
 
 
+def test_silence_is_told_and_bounded(check, mock):
+    found = check(mock("--fault", "hang").url, "--timeout", "4s", code=1)
+    assert found.wrong == {"answer"} and "time" in found.all("answer")
+    assert found.r.err.count("waiting for the answer to POST") == 1
+    assert found.r.seconds < 30
+
+
 # ---- what else there is ----
 
 def test_tokenize_metrics_and_version(check, raw_server):
