@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/diagnose.h"
+#include "cli/headers.h"
 #include "cli/mask.h"
 #include "cli/models.h"
 #include "cli/preflight.h"
@@ -241,6 +242,24 @@ static void ask_certificate(const struct probe *p, struct json_writer *w)
   certificate_free(&found);
 }
 
+/* The key where the API has it, and as a bearer's too: who guards the list of
+ * models need not know the API. What -H says holds in any case. */
+static struct xfer_headers *plain_headers(const struct look *l, struct err *e)
+{
+  const struct config *c = &l->probe->options->config;
+  const struct backend *b =
+      backends_of_endpoint(&l->probe->scenario->backends, c->endpoint);
+  struct xfer_headers *h = config_headers(c, b, e);
+  struct buf bearer = {0};
+  if (c->api_key && b && b->key_header &&
+      !headers_have(&c->headers, STR("Authorization"))) {
+    buf_addf(&bearer, "Bearer %s", c->api_key);
+    xfer_headers_set(h, STR("Authorization"), buf_str(&bearer), e);
+    buf_free(&bearer);
+  }
+  return h;
+}
+
 /* Anything that is read as it stands. */
 static void plain(struct look *l, const char *method, struct str body)
 {
@@ -248,7 +267,7 @@ static void plain(struct look *l, const char *method, struct str body)
   l->r.http.method = method;
   l->r.http.body = body;
   l->r.http.total_ns = LOOK_NS;
-  l->r.http.headers = config_headers(&l->probe->options->config, NULL, &e);
+  l->r.http.headers = plain_headers(l, &e);
   l->r.wire = (struct wire_config){.raw = true, .keep_body = true};
   look(l);
   err_free(&e);

@@ -361,6 +361,26 @@ def test_models_are_open_and_answers_are_not(check, raw_server):
     assert found.wrong == {"key"} and "403" in found.all("key")
 
 
+def test_list_of_models_is_closed_and_answers_are_not(check, raw_server):
+    def answer(request):
+        if request.path == "/v1/models":
+            return [whole({"error": {"message": "no"}}, "401 Unauthorized")]
+        return talk(request)
+
+    found = check(raw_server(answer).url, "-m", "m")
+    assert found.warned == {"models"} and found.status("key") == "ok"
+
+
+def test_anthropic_key_goes_where_it_belongs(check, mock):
+    server = mock(*MOCK, "--api-key", "right-key", "--log-headers")
+    found = check(server.url, "--endpoint", "anthropic",
+                  env={"OPENAI_API_KEY": "right-key"})
+    assert found.status("key") == "ok", found.r
+    sent = [q for q in server.stop() if q["path"] == "/v1/models"]
+    assert "x-api-key" in str(sent[0]["headers"]).lower()
+    assert "authorization" in str(sent[0]["headers"]).lower()
+
+
 def test_no_secret_is_shown(check, mock):
     server = mock(*MOCK)
     r = check(server.url, "--api-key", "sesame-open-42", "-H",

@@ -101,10 +101,14 @@ local function shown(a)
   return text .. (words ~= "" and ": " .. words or "")
 end
 
+-- An end that a TLS server may put to plain HTTP.
+local ABRUPT = { malformed = true, reset = true, truncated = true }
+
 -- Not HTTP: TLS after all, or something else altogether?
 function doctor:strange(a)
   local r, fixes = self.request, {}
-  if not r.secure and question(self.host, { op = "certificate" }).error == "" then
+  if ABRUPT[a.outcome] and not r.secure
+    and question(self.host, { op = "certificate" }).error == "" then
     fixes[1] = ("this port speaks TLS: use %s"):format((r.url:gsub("^http:", "https:")))
   elseif a.outcome == "malformed" then
     fixes[1] = "what answers there does not speak HTTP: is it the right port?"
@@ -295,6 +299,10 @@ function doctor:answer()
   if a.unmade or not FINE[a.outcome] then
     self:failed("answer", a)
     return false
+  end
+  if self.refused then
+    self:find("warn", "models", shown(self.refused), "the list is refused, but answers are not")
+    self.refused = nil
   end
   self.alone = a.seconds.total
   self:find("ok", "answer", ("%s in %s%s"):format(
