@@ -662,10 +662,11 @@ function rng:shuffle(list) end
 function rng:hex(n) end
 
 ---`n` common English words with blanks between them: a little more than `n` tokens, as nearly all of
----the 986 are one token in the tokenizers in use.
+---the 986 are one token in the tokenizers in use. Or words of a list.
 ---@param n integer
+---@param list? string[]
 ---@return string
-function rng:words(n) end
+function rng:words(n, list) end
 
 ---A distribution: a parameter of type `dist`, or `stoke.dist("…")`. One of `0.4s` (or `12`, always that),
 ---`uniform(lo, hi)`, `normal(mean, sd)` (never below 0), `lognormal(median, sigma)`, `exp(mean)`,

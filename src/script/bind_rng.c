@@ -19,7 +19,7 @@
  * rng:weighted(weights)       a key, by its weight (or an index)
  * rng:shuffle(list)           the list itself, shuffled in place
  * rng:hex(n)                  n hexadecimal digits
- * rng:words(n)                n words with blanks between them */
+ * rng:words(n[, list])        n words with blanks between them */
 
 #define RNG_MT "stoke.rng"
 
@@ -259,11 +259,34 @@ static int hex_l(lua_State *L)
   return 1;
 }
 
+/* n words of the list at 3. */
+static int words_of_list(lua_State *L, struct rng *r, size_t n)
+{
+  size_t of = lua_objlen(L, 3);
+  luaL_Buffer b;
+  luaL_argcheck(L, of > 0 || n == 0, 3, "the list is empty");
+  luaL_buffinit(L, &b);
+  for (size_t i = 0; i < n; i++) {
+    if (i)
+      luaL_addchar(&b, ' ');
+    lua_rawgeti(L, 3, (int)rng_below(r, of) + 1);
+    if (!lua_isstring(L, -1))
+      luaL_argerror(L, 3, "a list of strings is wanted");
+    luaL_addvalue(&b);
+  }
+  luaL_pushresult(&b);
+  return 1;
+}
+
 static int words_l(lua_State *L)
 {
   struct rng *r = check_rng(L, 1);
   size_t n = check_count(L, 2, 1 << 22);
   luaL_Buffer b;
+  if (!lua_isnoneornil(L, 3)) {
+    luaL_checktype(L, 3, LUA_TTABLE);
+    return words_of_list(L, r, n);
+  }
   luaL_buffinit(L, &b);
   for (size_t i = 0; i < n; i++) {
     if (i)

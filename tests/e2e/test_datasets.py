@@ -253,9 +253,10 @@ def test_the_models_tokenizer_in_the_hubs_cache(stoke, server, tmp_path):
 # ---- lengths ----
 
 def tokens_of(prompt):
-    """Words of the server below: long ones are two tokens."""
-    return [t for w in prompt.split() for t in ([w] if len(w) < 9
-                                                else [w[:4], w[4:]])]
+    """Words of the server below: long ones are two tokens, and where a text
+    begins not so long ones as well."""
+    return [t for i, w in enumerate(prompt.split())
+            for t in ([w] if len(w) < (9 if i else 6) else [w[:4], w[4:]])]
 
 
 @pytest.fixture
@@ -423,6 +424,15 @@ def test_timed_trace(bench, tmp_path, count):
     r = bench(dataset_name="timed_trace", dataset_path=path, num_prompts=3,
               tokenizer=BYTES, self_timed="false", flags=["-c", 3])
     assert len(r.bodies) == 3
+
+
+def test_b105_a_trace_has_a_warm_up(bench, tmp_path, count):
+    path = trace_file(tmp_path, dict(timestamp=0, input_length=9,
+                                     output_length=2, hash_ids=[1]))
+    r = bench(dataset_name="timed_trace", dataset_path=path, num_prompts=1,
+              tokenizer=BYTES, flags=["--warmup", 2])
+    assert [count(p, "--special") for p in prompts(r)] == [9, 9, 9]
+    assert prompts(r)[2] not in prompts(r)[:2]
 
 
 def test_b106_trace_rows_are_checked(bench, tmp_path):

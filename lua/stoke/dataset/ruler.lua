@@ -41,9 +41,10 @@ local function ask(run, text, special)
   return type(answer.tokens) == "table" and #answer.tokens or nil
 end
 
--- Words that the server takes as one token each, behind a blank and bare.
+-- Words that the server takes as one token each behind a blank, and those that
+-- are one where a text begins.
 local function server_words(run)
-  local rng, seen, list = stoke.rng(0), {}, {}
+  local rng, seen, list, heads = stoke.rng(0), {}, {}, {}
   for _ = 1, 40 do
     local chunk = {}
     for word in rng:words(4 * CHUNK):gmatch("%S+") do
@@ -52,10 +53,11 @@ local function server_words(run)
       end
     end
     if #chunk > 0 and ask(run, table.concat(chunk, " "), false) == #chunk then
-      for _, word in ipairs(chunk) do list[#list + 1] = word end
+      heads[#heads + 1] = chunk[1]
+      for i = 2, #chunk do list[#list + 1] = chunk[i] end
     end
   end
-  return list
+  return list, heads
 end
 
 -- Tokens that are put around a prompt. Some servers refuse an empty one.
@@ -69,10 +71,10 @@ end
 local function open_server(run)
   local special = server_special(run)
   if not special then return nil end
-  local words = server_words(run)
+  local words, heads = server_words(run)
   if #words < CHUNK then return nil end
-  return setmetatable({ kind = "server", words = words, special = special, run = run,
-    asked = 0, bytes = 0, tokens = 0 }, ruler)
+  return setmetatable({ kind = "server", words = words, heads = heads, special = special,
+    run = run, asked = 0, bytes = 0, tokens = 0, lessons = 0 }, ruler)
 end
 
 -- ---- which one ----
@@ -115,12 +117,12 @@ end
 
 function ruler:plain()
   return { kind = self.kind, tokenizer = self.tokenizer, words = self.words,
-    special = self.special }
+    heads = self.heads, special = self.special }
 end
 
 function ruler.bind(plain)
   return setmetatable({ kind = plain.kind, tokenizer = plain.tokenizer, words = plain.words,
-    special = plain.special, ratio = 1, lessons = plain.kind == "words" and LESSONS or 0,
+    heads = plain.heads, special = plain.special, ratio = 1, lessons = plain.kind == "words" and LESSONS or 0,
     seen_words = 0, seen_tokens = 0 }, ruler)
 end
 
@@ -153,10 +155,10 @@ end
 
 -- ---- texts ----
 
-local function drawn(words, rng, n)
-  local list = {}
-  for i = 1, n do list[i] = rng:pick(words) end
-  return table.concat(list, " ")
+local function drawn(words, heads, rng, n)
+  if n < 1 then return "" end
+  local head = rng:pick(heads)
+  return n == 1 and head or head .. " " .. rng:words(n - 1, words)
 end
 
 function ruler:text(rng, n, prefix)
@@ -166,7 +168,7 @@ function ruler:text(rng, n, prefix)
     if text then return text end
   end
   if self.words then
-    text = drawn(self.words, rng, n)
+    text = drawn(self.words, self.heads, rng, n)
   else
     text = rng:words(n > 0 and math.max(1, math.floor(n / (self.ratio or 1) + 0.5)) or 0)
   end
