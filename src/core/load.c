@@ -40,6 +40,9 @@ struct stage load_warmup(const struct load *l)
   s.num_requests = l->warmup_requests;
   /* A warm-up doesn't ramp: it runs where the first stage begins. */
   s.rate.to = s.rate.from = l->warmup_at_once ? INFINITY : s.rate.from;
+  /* A timetable's own times have no rate: one after the other, then. */
+  if (s.n_offsets && !(s.rate.from > 0) && !(s.concurrency.from > 0))
+    s.concurrency.from = 1;
   s.concurrency.to = s.concurrency.from;
   s.offsets = NULL;
   s.n_offsets = 0;

@@ -122,8 +122,8 @@ end
 
 function ruler.bind(plain)
   return setmetatable({ kind = plain.kind, tokenizer = plain.tokenizer, words = plain.words,
-    heads = plain.heads, special = plain.special, ratio = 1, lessons = plain.kind == "words" and LESSONS or 0,
-    seen_words = 0, seen_tokens = 0 }, ruler)
+    heads = plain.heads, special = plain.special, ratio = 1, seen_words = 0, seen_tokens = 0,
+    lessons = plain.kind == "words" and LESSONS or 0 }, ruler)
 end
 
 -- What the server says of a prompt that we sent: so many words, so many tokens.
