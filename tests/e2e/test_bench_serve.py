@@ -399,6 +399,41 @@ def test_every_mistake_before_the_first_request(serve, mock):
     assert "Namespace" not in r.out and not m.stop()
 
 
+def test_b132_an_interrupted_run_is_saved(stoke, mock, tmp_path):
+    m = mock("--ttft", "5ms", "--itl", "1ms")
+    p = stoke.command("bench", "serve", "--base-url", m.url, "--model", "m",
+                      "--random-input-len", 8, "--random-output-len", 4,
+                      "--request-rate", 20, "--num-prompts", 10000,
+                      "--save-result", "--requests-out", "q.jsonl",
+                      "--result-filename", "x.json")
+    until = time.monotonic() + 60
+    lines = tmp_path / "q.jsonl"
+    while not (lines.exists() and lines.stat().st_size):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    p.signal()
+    r = p.wait()
+    assert r.code == 130 and "Stopped early (interrupted)" in r.out
+    j = saved(tmp_path, "x.json")
+    assert 0 < j["completed"] < 10000 and j["num_prompts"] == 10000
+
+
+def test_a_configuration_in_a_file(serve, raw_server, tmp_path):
+    server = raw_server(answer)
+    (tmp_path / "c.yaml").write_text(
+        f"base_url: {server.url}/v1\nendpoint_type: openai-chat\n"
+        "headers: {X-Team: a}\nnum_prompts: 2\napi_key_env: MY_KEY\n"
+        "extra_body: {seed: 1}\nmodel: q\n")
+    serve(None, "--config", "c.yaml", model=None, env={"MY_KEY": "kkkkkkk"})
+    q = server.requests[-1]
+    assert q.path == "/v1/chat/completions" and q.headers["x-team"] == "a"
+    assert q.headers["authorization"] == "Bearer kkkkkkk"
+    assert q.json["seed"] == 1 and q.json["model"] == "q"
+    (tmp_path / "c.yaml").write_text("requst_rate: 4\n")
+    r = serve(None, "--config", "c.yaml", code=2)
+    assert "did you mean request-rate?" in r.err
+
+
 # ---- until it is ready ----
 
 def test_b122_waits_until_the_model_is_loaded(serve, mock, tmp_path):
