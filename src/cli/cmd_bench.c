@@ -204,7 +204,9 @@ static int begin(const struct run_stand *at, void *ud)
   s->saves_details = f->save_detailed && bench_saves(f);
   s->detailed = s->saves_details || f->metric_mode == 1 || f->plot_timeline ||
                 f->plot_dataset_stats;
-  details_init(&s->details, o->config.threads, o->config.keep_text);
+  details_init(&s->details, o->config.threads);
+  s->details.texts = o->config.keep_text;
+  s->details.hollows = f->metric_mode == 1;
   if (f->num_warmups)
     printf("Warming up with %llu requests...\n",
            (unsigned long long)f->num_warmups);

@@ -112,6 +112,9 @@ struct wire_config {
   size_t max_text; /* 0: 64 MiB; bounds text, tool calls and bodies: beyond
                         * it they are cut, never counted; a plain answer
                         * beyond it fails */
+  /* Called for an event of a stream that has a choice with nothing in it (a
+   * role, a finish), with wire_start's ud; or NULL. */
+  void (*hollow)(void *ud);
 };
 
 struct wire; /* one answer; reusable through wire_start */

@@ -304,6 +304,7 @@ static int read_document(struct wire *w, const struct paths *paths,
     return -1;
   if (w->stopped)
     return 0; /* nothing more is read */
+  e->listed = e->position > 0;
   if (c->fields || c->has_tool || c->finish.len || e->position == 0)
     end_choice(w);
   e->choice_is_clean = true;
@@ -327,6 +328,8 @@ int wire_event_read(struct wire *w, struct str name, struct str data)
     wire_shape_learn(&w->shape, paths, data, &e->waiting);
   e->waiting.completion_tokens = e->completion_tokens;
   tell_waiting(w);
+  if (w->c.hollow && e->listed && !e->told && !e->failed && !w->stopped)
+    w->c.hollow(w->ud);
   return 0;
 }
 

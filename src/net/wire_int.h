@@ -46,6 +46,7 @@ struct wire_event {
   bool is_waiting;
   unsigned told; /* payloads told or waiting */
   bool effects;  /* it said more than text: never predicted from */
+  bool listed;   /* there were elements in choices[] */
   bool failed;   /* its error member or kind says so */
 };
 

@@ -14,12 +14,11 @@ struct details_shard {
 
 /* ---- life ---- */
 
-void details_init(struct details *d, unsigned workers, bool texts)
+void details_init(struct details *d, unsigned workers)
 {
   *d = (struct details){
       .shards = mem_zalloc(workers ? workers : 1, sizeof *d->shards),
       .n_shards = workers ? workers : 1,
-      .texts = texts,
   };
 }
 
@@ -50,12 +49,32 @@ static void add_gap(uint64_t gap_ns, void *ud)
   d->gaps[d->n_gaps++] = gap_ns;
 }
 
+/* A role's event comes before all others, a finish's behind them. */
+static void add_hollows(struct detail *d, const struct record *r)
+{
+  if (!d->streamed || !r->first_token_ns)
+    return;
+  if (r->role_ns) {
+    memmove(d->gaps + 1, d->gaps, d->n_gaps * sizeof *d->gaps);
+    d->gaps[0] = ns_since(r->role_ns, r->first_token_ns);
+    d->n_gaps++;
+    d->ttft_ns = ns_since(r->sent_ns, r->role_ns);
+  }
+  if (r->finish_ns >= r->last_token_ns) {
+    d->gaps[d->n_gaps++] = ns_since(r->last_token_ns, r->finish_ns);
+    d->end_ns = r->finish_ns;
+    if (d->ok)
+      d->e2el_ns = ns_since(r->sent_ns, r->finish_ns);
+  }
+}
+
 static char *copy(const char *text)
 {
   return text && text[0] ? mem_strdup(text) : NULL;
 }
 
-static void fill(struct detail *d, const struct record *r, bool texts)
+static void fill(struct detail *d, const struct record *r,
+                 const struct details *all)
 {
   *d = (struct detail){
       .id = r->id,
@@ -71,8 +90,7 @@ static void fill(struct detail *d, const struct record *r, bool texts)
     d->end_ns = r->done_ns;
   if (!r->streamed)
     d->ttft_ns = 0;
-  if (r->n_events > 1)
-    d->gaps = mem_alloc(r->n_events * sizeof *d->gaps);
+  d->gaps = mem_alloc((r->n_events + 2) * sizeof *d->gaps);
   record_gaps(r, add_gap, d);
   if (d->ok) {
     d->output = r->tokens > 0 ? r->tokens : 0;
@@ -81,7 +99,9 @@ static void fill(struct detail *d, const struct record *r, bool texts)
     d->error = copy(r->message && r->message[0] ? r->message
                                                 : outcome_text(r->outcome));
   }
-  if (texts && r->text.len)
+  if (all->hollows)
+    add_hollows(d, r);
+  if (all->texts && r->text.len)
     d->text = mem_strndup(r->text.p, r->text.len);
 }
 
@@ -94,7 +114,7 @@ void details_add(struct details *d, unsigned worker, const struct record *r)
     s->cap = s->cap ? 2 * s->cap : 256;
     s->list = mem_resize(s->list, s->cap, sizeof *s->list);
   }
-  fill(&s->list[s->n++], r, d->texts);
+  fill(&s->list[s->n++], r, d);
 }
 
 static int by_id(const void *pa, const void *pb)

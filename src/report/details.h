@@ -27,12 +27,14 @@ struct detail {
 struct details {
   struct details_shard *shards;
   unsigned n_shards;
-  bool texts;          /* keep texts too */
+  bool texts;   /* keep texts too */
+  bool hollows; /* events of choices without payload are events as well */
   struct detail *list; /* after details_sort */
   size_t n;
 };
 
-void details_init(struct details *d, unsigned workers, bool texts);
+/* `texts` and `hollows` may be set afterwards. */
+void details_init(struct details *d, unsigned workers);
 void details_free(struct details *d);
 /* On worker's thread. What is not of the measured phase, or no LLM request,
  * is left out. */

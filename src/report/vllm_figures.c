@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "stats/sample.h"
 
 /* Seconds that are counted one by one: a week. */
 #define MOST_SECONDS (7u * 24 * 3600)
@@ -92,6 +93,62 @@ static double good(const struct details *d, const struct slo *slo)
   return (double)n;
 }
 
+/* ---- latencies ---- */
+
+/* One of a request, ns; NaN where it has none. */
+static double figure_of(const struct detail *d, enum figure f)
+{
+  switch (f) {
+  case FIGURE_TTFT: return d->streamed ? (double)d->ttft_ns : NAN;
+  case FIGURE_E2EL: return (double)d->e2el_ns;
+  case FIGURE_TPOT:
+    return d->streamed && d->output > 1
+               ? (double)ns_since(d->ttft_ns, d->e2el_ns) /
+                     (double)(d->output - 1)
+               : NAN;
+  default: return NAN;
+  }
+}
+
+static void replace(struct summary *s, const struct details *d, enum figure f)
+{
+  double *values = mem_alloc((d->n + 1) * sizeof *values);
+  size_t n = 0;
+  for (size_t i = 0; i < d->n; i++) {
+    double x = d->list[i].ok ? figure_of(&d->list[i], f) : NAN;
+    if (!isnan(x))
+      values[n++] = x;
+  }
+  sample_sort(values, n);
+  s->latency[f] = latency_of(s, values, n);
+  mem_free(values);
+}
+
+static void replace_gaps(struct summary *s, const struct details *d)
+{
+  double *values;
+  size_t n = 0, at = 0;
+  for (size_t i = 0; i < d->n; i++)
+    n += d->list[i].ok ? d->list[i].n_gaps : 0;
+  values = mem_alloc((n + 1) * sizeof *values);
+  for (size_t i = 0; i < d->n; i++)
+    for (size_t k = 0; d->list[i].ok && k < d->list[i].n_gaps; k++)
+      values[at++] = (double)d->list[i].gaps[k];
+  sample_sort(values, n);
+  s->latency[FIGURE_ITL] = latency_of(s, values, n);
+  mem_free(values);
+}
+
+static void replace_latencies(struct summary *s, const struct details *d)
+{
+  replace(s, d, FIGURE_TTFT);
+  replace(s, d, FIGURE_TPOT);
+  replace(s, d, FIGURE_E2EL);
+  replace_gaps(s, d);
+  for (size_t i = 0; s->latencies_s && i < s->n_requests && i < d->n; i++)
+    s->latencies_s[i] = ns_to_sec(d->list[i].e2el_ns);
+}
+
 /* ---- empty sets ---- */
 
 static void zero(double *x)
@@ -126,6 +183,7 @@ void vllm_figures_apply(struct summary *s, const struct details *d,
   s->total_token_throughput = per_second(
       (double)s->output_tokens + (double)s->input_tokens, s->duration_s);
   find_peaks(s, d);
+  replace_latencies(s, d);
   if (slo_set(slo)) {
     s->slo = true;
     s->request_goodput = per_second(good(d, slo), s->duration_s);

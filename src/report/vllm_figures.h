@@ -1,5 +1,7 @@
 /* vllm_figures.h -- a run's figures by the definitions of `vllm bench serve`.
  * For comparisons with numbers that were made there. What it changes:
+ *   ttft, itl, e2el     a role or a finish without any text is an event too
+ *                       (`hollows` of the details)
  *   duration            from time zero, not from the first request sent
  *   throughputs, goodput  over that duration; a goodput's TPOT limit holds
  *                       for answers of one token, whose TPOT counts as 0

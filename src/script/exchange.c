@@ -136,6 +136,16 @@ int exchange_on_payload(const struct wire_payload *p, void *ud)
   return x->hung_up;
 }
 
+static void on_hollow(void *ud)
+{
+  struct exchange *x = ud;
+  struct record *r = &x->record;
+  if (r->first_token_ns)
+    r->finish_ns = x->arrival_ns;
+  else if (!r->role_ns)
+    r->role_ns = x->arrival_ns;
+}
+
 static void on_headers(struct xfer *xf, void *ud)
 {
   struct exchange *x = ud;
@@ -335,6 +345,7 @@ static struct wire_config wire_config(const struct exchange *x)
       .max_text = x->pool->config.max_answer,
       .settle = x->hooked ? exchange_settle : NULL,
       .raw = !q->backend || !q->backend->dialect,
+      .hollow = on_hollow,
   };
 }
 

@@ -62,6 +62,10 @@ struct record {
   uint64_t due_ns, sent_ns, connected_ns, written_ns, headers_ns, first_byte_ns,
       first_token_ns, first_answer_ns, last_token_ns, done_ns;
 
+  /* Events of choices without payload, which other tools take for tokens: the
+   * first one before any payload, the last one behind some. */
+  uint64_t role_ns, finish_ns;
+
   enum outcome outcome;
   int status;        /* HTTP, or 0 */
   bool stream_asked; /* the request asked for a stream … */

@@ -164,6 +164,8 @@ void summary_over_window(struct summary *s);
  * client's account) stays that of *s. */
 void summary_merge(struct summary *s, const struct summary *other);
 
+/* A sorted list of ns likewise. */
+struct latency latency_of(const struct summary *s, const double *ns, size_t n);
 /* A histogram of ns as a latency, with the summary's own percentiles. */
 struct latency latency_of_hist(const struct summary *s, const struct hist *h);
 

@@ -39,7 +39,6 @@ static inline double queue_of(const struct metrics_row *row)
 /* A figure of a row in ns, NaN where it is null; not FIGURE_ITL. */
 double row_figure(const struct metrics_row *row, enum figure f);
 /* Of sorted ns, with the summary's own percentiles. */
-struct latency latency_of(const struct summary *s, const double *ns, size_t n);
 /* All gaps, sorted, for the caller to free; NULL when they were too many. */
 double *metrics_gaps(const struct metrics *m, size_t *n);
 

@@ -317,6 +317,32 @@ def test_vllms_definitions(serve, mock, tmp_path):
     assert j["request_goodput"] == pytest.approx(j["request_throughput"])
 
 
+@pytest.mark.parametrize("mode, gaps", [("vllm", 3), ("stoke", 1)])
+def test_a_role_is_a_token_there(serve, raw_server, tmp_path, mode, gaps):
+    def play(q):
+        if q.path != "/v1/chat/completions":
+            return answer(q)
+        return [head(), chunk(delta(role="assistant", content="")), 0.06,
+                chunk(text("x")), 0.02, chunk(text("y")), 0.04,
+                chunk(delta("stop")), chunk(usage(8, 2)),
+                chunk(b"data: [DONE]\n\n"), END]
+
+    serve(raw_server(play).url, "--num-prompts", 1, "--backend",
+          "openai-chat", "--metric-mode", mode, "--save-result",
+          "--save-detailed", "--percentile-metrics", "ttft,tpot,itl,e2el")
+    j = saved(tmp_path)
+    (itls,), (ttft,), (e2el,) = j["itls"], j["ttfts"], j["latencies"]
+    assert len(itls) == gaps
+    assert ttft + sum(itls) == pytest.approx(e2el, abs=1e-5)
+    assert j["mean_ttft_ms"] == pytest.approx(ttft * 1e3)
+    assert j["mean_e2el_ms"] == pytest.approx(e2el * 1e3)
+    assert j["mean_itl_ms"] == pytest.approx(sum(itls) / gaps * 1e3)
+    if mode == "vllm":
+        assert itls[0] >= 0.05 and itls[2] >= 0.03
+    else:
+        assert ttft >= 0.05
+
+
 def test_requests_out_and_thresholds(serve, mock, tmp_path):
     serve(mock().url, "--num-prompts", 2, "--requests-out", "q.jsonl",
           "--threshold", "ttft.p99 < 1us", code=99)

@@ -61,7 +61,8 @@ static void fill(struct details *d)
 {
   struct record_event events[8];
   struct record r = answer(3, 1000 * MS, 3, events);
-  details_init(d, 2, true);
+  details_init(d, 2);
+  d->texts = true;
   details_add(d, 1, &r);
   r = answer(1, 100 * MS, 1, events);
   details_add(d, 0, &r);
@@ -101,7 +102,7 @@ static void texts_only_where_they_are_wanted(void **state)
   struct record r = answer(1, 100 * MS, 1, events);
   struct details d;
   (void)state;
-  details_init(&d, 1, false);
+  details_init(&d, 1);
   details_add(&d, 0, &r);
   details_sort(&d);
   assert_null(d.list[0].text);
@@ -137,8 +138,45 @@ static void vllm_counts_whole_seconds(void **state)
   /* The first has one token and so no TPOT, which passes there; the other is
    * too slow. */
   assert_true(fabs(s.request_goodput - 1) < 1e-9);
-  assert_true(s.latency[FIGURE_TTFT].mean == 0 &&
-              s.latency[FIGURE_TTFT].user[0] == 0);
+  assert_true(fabs(s.latency[FIGURE_TTFT].mean - 20) < 1e-9);
+  assert_true(s.latency[FIGURE_QUEUE].mean == 0 &&
+              s.latency[FIGURE_QUEUE].user[0] == 0);
+  details_free(&d);
+}
+
+/* The role comes 3 ms before the first token, the finish 2 ms behind the
+ * last. */
+static void vllm_counts_events_without_text(void **state)
+{
+  struct record_event events[3];
+  struct record r = answer(1, 100 * MS, 3, events);
+  struct slo none = {0};
+  struct summary s = some_summary();
+  struct details d;
+  (void)state;
+  r.role_ns = r.first_token_ns - 3 * MS;
+  r.finish_ns = r.last_token_ns + 2 * MS;
+  details_init(&d, 1);
+  d.hollows = true;
+  details_add(&d, 0, &r);
+  details_sort(&d);
+  assert_int_equal(d.list[0].n_gaps, 4);
+  assert_int_equal(d.list[0].gaps[0], 3 * MS);
+  assert_int_equal(d.list[0].gaps[1], 10 * MS);
+  assert_int_equal(d.list[0].gaps[3], 2 * MS);
+  s.completed = 1;
+  vllm_figures_apply(&s, &d, &none);
+  assert_true(fabs(s.latency[FIGURE_TTFT].mean - 17) < 1e-9);
+  assert_true(fabs(s.latency[FIGURE_E2EL].mean - 42) < 1e-9);
+  assert_true(fabs(s.latency[FIGURE_ITL].mean - 6.25) < 1e-9);
+  assert_true(fabs(s.latency[FIGURE_TPOT].mean - 12.5) < 1e-9);
+  details_free(&d);
+  /* By our own definitions they are nothing. */
+  details_init(&d, 1);
+  details_add(&d, 0, &r);
+  details_sort(&d);
+  assert_int_equal(d.list[0].n_gaps, 2);
+  assert_int_equal(d.list[0].ttft_ns, 20 * MS);
   details_free(&d);
 }
 
@@ -148,7 +186,7 @@ static void vllm_of_nothing_is_zero(void **state)
   struct slo none = {0};
   struct details d;
   (void)state;
-  details_init(&d, 1, false);
+  details_init(&d, 1);
   details_sort(&d);
   vllm_figures_apply(&s, &d, &none);
   assert_true(s.duration_s == 0 && s.request_throughput == 0 &&
@@ -181,6 +219,7 @@ int main(void)
       cmocka_unit_test(arrays_are_in_the_order_of_the_data),
       cmocka_unit_test(texts_only_where_they_are_wanted),
       cmocka_unit_test(vllm_counts_whole_seconds),
+      cmocka_unit_test(vllm_counts_events_without_text),
       cmocka_unit_test(vllm_of_nothing_is_zero),
       cmocka_unit_test(a_server_cannot_end_the_pages_script),
   };
