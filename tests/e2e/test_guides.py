@@ -297,7 +297,7 @@ def test_guide_c_config_file(shell, keyed, sharegpt, tmp_path):
 
 @pytest.mark.parametrize("change, word", [
     ({"--endpoint": "/v1/completions"}, "openai-chat"),
-    ({"--model": "/models/M"}, "does not exist"),
+    ({"--model": "/models/M"}, "it has M"),
     ({"--base-url": "http://127.0.0.1:1"}, "refused"),
     ({"--api-key": "pasted-wrong"}, "401"),
 ])
