@@ -611,6 +611,20 @@ def test_hf_functions(bench, tmp_path):
     assert "only a chat can take it" in r.err
 
 
+def test_hf_pictures(bench, tmp_path):
+    path = tmp_path / "MMStar.jsonl"
+    path.write_text(json.dumps({
+        "question": "how many?", "image": {"bytes": "iVBORw0KGgpyZXN0"}})
+        + "\n")
+    r = bench(endpoint="chat", dataset_name="hf", dataset_path=path,
+              num_prompts=1)
+    text_part, image_part = r.bodies[0]["messages"][0]["content"]
+    assert text_part["text"] == "how many?"
+    assert image_part["image_url"]["url"] == \
+        "data:image/png;base64,iVBORw0KGgpyZXN0"
+    assert r.bodies[0]["max_completion_tokens"] == 128
+
+
 def test_hf_says_what_to_do(bench, tmp_path):
     r = bench(dataset_name="hf", dataset_path="openai/gsm8k", num_prompts=1,
               code=2)

@@ -125,7 +125,17 @@ local function bfcl(row, ctx)
   return { messages = messages, fields = { tools = tools, tool_choice = "auto" } }
 end
 
--- A question and a picture: a URL, a data URL, or { url = … }.
+local beginnings = { ["/9j/"] = "jpeg", iVBO = "png", R0lG = "gif", UklG = "webp" }
+
+-- A URL, a data URL, { url = … }, or the bytes as parquet_to_jsonl.py has them.
+local function picture_url(image)
+  if type(image) ~= "table" then return image end
+  local kind = type(image.bytes) == "string" and beginnings[image.bytes:sub(1, 4)]
+  if kind then return "data:image/" .. kind .. ";base64," .. image.bytes end
+  return image.url
+end
+
+-- A question and a picture.
 local function picture(column)
   return function(row)
     local question = text(row, column) or text(row, "question") or text(row, "prompt")
@@ -134,8 +144,8 @@ local function picture(column)
       local first = turns[1] and (turns[1][1] or turns[1])
       question = type(first) == "table" and first.content or nil
     end
-    local image = row.image or type(row.images) == "table" and row.images[1] or row.images
-    if type(image) == "table" then image = image.url or image.path end
+    local image = picture_url(row.image or type(row.images) == "table" and row.images[1]
+      or row.images)
     if not question then return nil, "without a question" end
     if type(image) ~= "string" then return nil, "without a picture (a URL or a data URL)" end
     return { messages = { { role = "user", content = {
@@ -216,8 +226,8 @@ local function locate(params)
       .. "contrib/parquet_to_jsonl.py for its .parquet files; then say dataset_path=FILE.jsonl and "
       .. "hf_name=%s"):format(path, path, path)
   elseif path:find("%.parquet$") then
-    return nil, ("%s: Parquet is read by contrib/parquet_to_jsonl.py: `python3 "
-      .. "contrib/parquet_to_jsonl.py %s` writes the same rows as JSON Lines"):format(path, path)
+    return nil, ("%s: Parquet is not read here; `python3 contrib/parquet_to_jsonl.py %s -o "
+      .. "%sjsonl` writes the same rows as JSON Lines"):format(path, path, path:match("^.*%."))
   elseif path:find("%.jsonl?$") then
     return path
   end
