@@ -186,6 +186,29 @@ def test_sharegpt_prunes_and_takes_the_recorded_length(bench, sharegpt, count):
     assert {b["max_tokens"] for b in r.bodies} == {6}
 
 
+def test_sharegpt_with_pictures(bench, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps([
+        {**conversation(WORDS, WORDS), "image": "/pictures/1.png"}]))
+    common = dict(dataset_name="sharegpt", dataset_path=path, num_prompts=1)
+    r = bench(endpoint="chat", **common)
+    assert r.bodies[0]["messages"][0]["content"][1] == {
+        "type": "image_url", "image_url": {"url": "file:///pictures/1.png"}}
+    assert prompts(bench(**common)) == [WORDS]
+
+
+def test_a_vocabulary_without_words(bench, count, tmp_path):
+    """Every letter is a token."""
+    path = tmp_path / "letters.json"
+    letters = "abcdefghijklmnopqrstuvwxyz "
+    path.write_text(json.dumps({"decoder": {"type": "Fuse"}, "model": {
+        "type": "BPE", "merges": [],
+        "vocab": {c: i for i, c in enumerate(letters)}}}))
+    r = bench(num_prompts=3, tokenizer=path, random_input_len=31,
+              random_prefix_len=4)
+    assert {count(p, file=path) for p in prompts(r)} == {35}
+
+
 def test_b095_nothing_survives(bench, sharegpt):
     path = sharegpt(("x", WORDS), (WORDS, "y"))
     r = bench(dataset_name="sharegpt", dataset_path=path, num_prompts=10,

@@ -19,6 +19,8 @@ ruler.__index = ruler
 local BYTES_A_TOKEN = 4
 -- Asking the server takes a round trip each: after so many the rest is reckoned.
 local QUESTIONS = 512
+-- How often a text is mended whose tokens cannot be strung together.
+local FITTINGS = 32
 -- Tokens of a text that tokenizers are compared by.
 local SAMPLE = 256
 -- Answers that a thread learns from, and how long a prompt must be for what a
@@ -107,6 +109,10 @@ end
 
 -- `align`: ask the server whether it counts as the tokenizer does.
 function ruler.open(run, align)
+  local mode = run.params.tokenizer_mode
+  if mode ~= "auto" and mode ~= "hf" and mode ~= "slow" then
+    print(("tokenizer_mode %s: taken as auto, a tokenizer.json or tiktoken's ranks"):format(mode))
+  end
   local tokenizer = open_tokenizer(run)
   if tokenizer and (not align or agrees(run, tokenizer)) then return from_tokenizer(tokenizer) end
   local asked, server = pcall(open_server, run)
@@ -161,11 +167,26 @@ local function drawn(words, heads, rng, n)
   return n == 1 and head or head .. " " .. rng:words(n - 1, words)
 end
 
+-- For vocabularies without words: cut and filled up until it fits.
+local function fitted(tokenizer, rng, n, prefix)
+  local text, wanted = prefix, tokenizer:count(prefix) + n
+  for _ = 1, FITTINGS do
+    local ids = tokenizer:encode(text)
+    if #ids == wanted then break end
+    if #ids < wanted then
+      text = text .. (text ~= "" and " " or "") .. rng:words(math.ceil((wanted - #ids) / 2))
+    else
+      for i = #ids, wanted + 1, -1 do ids[i] = nil end
+      text = tokenizer:decode(ids)
+    end
+  end
+  return text
+end
+
 function ruler:text(rng, n, prefix)
   local text
   if self.kind == "tokenizer" then
-    text = self.tokenizer:random(rng, n, prefix)
-    if text then return text end
+    return self.tokenizer:random(rng, n, prefix) or fitted(self.tokenizer, rng, n, prefix or "")
   end
   if self.words then
     text = drawn(self.words, self.heads, rng, n)

@@ -24,9 +24,24 @@ function sharegpt.open(run, ruler)
     not params.no_oversample, run.rng, take) }
 end
 
-function sharegpt.request(data, i)
+-- Where the server finds what a row shows: a URL, or a file of its own.
+local function media_part(kind, where)
+  if not where:find("^%a+:") then where = "file://" .. where end
+  return { type = kind, [kind] = { url = where } }
+end
+
+function sharegpt.request(data, i, ctx)
   local item = data.rows[i]
-  return { prompt = data.file:at(item[1]).turns[1].prompt, input = item[2], output = item[3] }
+  local row = data.file:at(item[1])
+  local made = { prompt = row.turns[1].prompt, input = item[2], output = item[3] }
+  local image, video = type(row.image) == "string", type(row.video) == "string"
+  if ctx.endpoint == "completions" or not (image or video) then return made end
+  made.messages = { { role = "user", content = {
+    { type = "text", text = made.prompt },
+    image and media_part("image_url", row.image) or media_part("video_url", row.video),
+  } } }
+  made.prompt = nil
+  return made
 end
 
 return sharegpt
