@@ -137,7 +137,8 @@ static const struct option rows[] = {
      .help = "count requests within these limits: ttft:500 tpot:50 e2el:9000",
      .many = true},
     {"metric-mode", "WHOSE", OPTION_CHOICE, AT(metric_mode),
-     .help = "definitions: stoke, or vllm where its differ (a role is a token, duration from the "
+     .help = "definitions: stoke, or vllm where its differ (a role is a token, "
+             "duration from the "
              "start, peaks by whole seconds, ramps by number, 0 for none)",
      .choices = "stoke vllm", .shown_default = "stoke"},
     {"save-result", NULL, OPTION_BOOLEAN, AT(save_result),

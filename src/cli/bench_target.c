@@ -257,7 +257,7 @@ static void notice_variable(struct run_options *r, const char *name,
 {
   const char *value = getenv(name);
   struct buf text = {0};
-  if (!value || !*value)
+  if (!value || (!*value && strcmp(name, "OPENAI_API_KEY") != 0))
     return;
   buf_addf(&text, "%s is set; %s", name, what);
   add_notice(r, &text);
@@ -266,12 +266,15 @@ static void notice_variable(struct run_options *r, const char *name,
 void bench_target_notice_environment(struct run_options *r)
 {
   const char *proxy = preflight_proxy(r->config.base_url);
+  const char *key = getenv("OPENAI_API_KEY");
   struct buf text = {0};
   notice_variable(r, "OPENAI_BASE_URL",
                   "it is not used here: --base-url or --host say where to");
   notice_variable(r, "ANTHROPIC_BASE_URL", "it is another tool's");
   notice_variable(r, "ANTHROPIC_AUTH_TOKEN", "it is another tool's");
-  if (!getenv("OPENAI_API_KEY") && !r->config.api_key)
+  if (!r->config.api_key && key && !str_trim(str_of(key)).len)
+    notice_variable(r, "OPENAI_API_KEY", "it is empty, so no key is sent");
+  if (!key && !r->config.api_key)
     notice_variable(r, "ANTHROPIC_API_KEY",
                     "it is another tool's: the key here is OPENAI_API_KEY");
   if (!proxy)

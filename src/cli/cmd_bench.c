@@ -298,6 +298,7 @@ static void describe(struct summary *sum, struct run_info *info, void *ud)
   info->metric_mode = f->metric_mode == 1 ? "vllm" : "stoke";
   if (f->num_prompts > 0)
     info->num_prompts = (uint64_t)f->num_prompts;
+  info->counts_sequences = info->pooling;
   if (info->pooling)
     info->input_sequences = sum->completed * s->bench.batch;
   describe_ramp(s, info);

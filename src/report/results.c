@@ -188,6 +188,23 @@ static void write_requests(struct json_writer *w, const struct summary *s,
     details_write_texts(w, d);
 }
 
+/* Of answers without text, by `bench serve`: what there is of them. */
+static void write_pooling(struct json_writer *w, const struct summary *s,
+                          const struct run_info *r)
+{
+  field_number(w, "duration", s->duration_s);
+  field_count(w, "completed", s->completed);
+  field_count(w, "failed", s->failed);
+  field_count(w, "total_input_tokens", s->input_tokens);
+  field_count(w, "total_input_sequences", r->input_sequences);
+  field_number(w, "request_throughput", s->request_throughput);
+  field_number(w, "input_sequence_throughput",
+               (double)r->input_sequences / s->duration_s);
+  field_number(w, "total_token_throughput",
+               (double)s->input_tokens / s->duration_s);
+  write_requests(w, s, r->details);
+}
+
 static void write_result(struct json_writer *w, const struct summary *s,
                          const struct run_info *r)
 {
@@ -195,14 +212,8 @@ static void write_result(struct json_writer *w, const struct summary *s,
   field_count(w, "completed", s->completed);
   field_count(w, "failed", s->failed);
   field_count(w, "total_input_tokens", s->input_tokens);
-  if (r->pooling && r->input_sequences)
-    field_count(w, "total_input_sequences", r->input_sequences);
-  else
-    field_count(w, "total_output_tokens", s->output_tokens);
+  field_count(w, "total_output_tokens", s->output_tokens);
   field_number(w, "request_throughput", s->request_throughput);
-  if (r->pooling && r->input_sequences)
-    field_number(w, "input_sequence_throughput",
-                 (double)r->input_sequences / s->duration_s);
   field_number(w, "request_goodput", s->request_goodput);
   field_number(w, "output_throughput", s->output_throughput);
   field_number(w, "total_token_throughput", s->total_token_throughput);
@@ -289,7 +300,10 @@ void results_write(struct buf *out, const struct summary *s,
   json_begin_object(&w);
   write_setup(&w, s, r);
   write_traffic(&w, r);
-  write_result(&w, s, r);
+  if (r->pooling && r->counts_sequences)
+    write_pooling(&w, s, r);
+  else
+    write_result(&w, s, r);
   write_beside(&w, r);
   for (int b = 0; b < BLOCK_COUNT; b++)
     if (blocks & 1u << b)

@@ -71,8 +71,9 @@ struct run_info {
 
   /* `bench serve` alone */
   const char *metric_mode;   /* "stoke", "vllm"; NULL: the first */
+  bool counts_sequences;     /* of pooling: input_sequences is told */
   uint64_t input_sequences;  /* of pooling: texts, of which a request may hold
-                             * several; 0: not told */
+                             * several */
   const char *ramp_strategy; /* "linear", "exponential"; NULL: no ramp */
   double ramp_from, ramp_to;
   const struct rate_change *rate_changes;

@@ -74,12 +74,14 @@ static void write_pooling_rates(struct buf *out, const struct summary *s,
                                 const struct run_info *r)
 {
   number(out, "Request throughput (req/s):", s->request_throughput);
-  if (r->input_sequences)
+  if (r->counts_sequences)
     number(out, "Input throughput (inputs/s):",
            (double)r->input_sequences / s->duration_s);
   if (s->slo)
     number(out, "Request goodput (req/s):", s->request_goodput);
-  number(out, "Peak concurrent requests:", (double)s->max_concurrent_requests);
+  if (!r->counts_sequences)
+    number(out,
+           "Peak concurrent requests:", (double)s->max_concurrent_requests);
   number(out, "Total token throughput (tok/s):",
          known(s, s->prompt_sources) ? (double)s->input_tokens / s->duration_s
                                      : NAN);

@@ -260,6 +260,35 @@ def test_detail_is_in_the_order_of_the_data(serve, mock, tmp_path):
     assert sum(j["output_lens"]) == j["total_output_tokens"]
 
 
+def test_answers_without_text(serve, mock, tmp_path):
+    r = serve(mock().url, "--backend", "openai-embeddings", "--num-prompts",
+              20, "--random-batch-size", 4, "--save-result")
+    assert re.search(r"^Input throughput \(inputs/s\): ", r.out, re.M)
+    assert "Peak" not in r.out and "TTFT" not in r.out
+    j = saved(tmp_path)
+    assert j["num_prompts"] == 20 and j["completed"] == 5
+    assert j["total_input_sequences"] == 20
+    assert j["input_sequence_throughput"] == pytest.approx(
+        4 * j["request_throughput"])
+    assert j["total_token_throughput"] == pytest.approx(
+        j["total_input_tokens"] / j["duration"])
+    assert "mean_e2el_ms" in j and "mean_ttft_ms" not in j
+    assert "output_throughput" not in j
+
+
+def test_reranking(serve, mock, tmp_path):
+    r = serve(mock().url, "--backend", "vllm-rerank", "--endpoint",
+              "/v1/rerank", "--dataset-name", "random-rerank",
+              "--random-batch-size", 3, "--num-prompts", 12,
+              "--random-input-len", 40)
+    assert "Successful requests:                     4 " in r.out
+
+
+def test_an_empty_key_is_noticed(serve, mock):
+    r = serve(mock().url, "--num-prompts", 1, env={"OPENAI_API_KEY": ""})
+    assert "OPENAI_API_KEY is set; it is empty, so no key is sent" in r.err
+
+
 def test_appended_lines(serve, mock, tmp_path):
     m = mock()
     for n in (1, 2):
