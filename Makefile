@@ -12,7 +12,7 @@ DEPS := gcc libc6-dev pkg-config ca-certificates luajit libluajit-5.1-dev \
   libcurl4-openssl-dev libcjson-dev libev-dev nettle-dev node-llhttp zlib1g-dev \
   libpcre2-dev libutf8proc-dev libarchive-dev libyaml-dev libjpeg62-turbo-dev
 TEST_DEPS := clang clang-format libclang-rt-14-dev libcmocka-dev lua-check \
-  perl openssl procps nginx wrk python3-pytest python3-pytest-xdist \
+  perl openssl procps nginx wrk gnuplot-nox python3-pytest python3-pytest-xdist \
   python3-pytest-timeout
 
 PYTHON ?= /usr/bin/python3

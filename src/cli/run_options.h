@@ -35,6 +35,7 @@ struct run_options {
   bool append;                 /* `output` gets one more line */
   bool force, quiet, preflight, unsafe, version, print_config;
   bool no_live;
+  bool plot;
   const char *url_flag; /* what named the server; NULL: --url */
   bool wrk;             /* the scenario is a script for wrk */
   char *wrk_url;        /* what it loads, with its path */

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "cli/mask.h"
 #include "cli/run_extras.h"
+#include "cli/run_plot.h"
 #include "cli/run_stages.h"
 #include "report/notes.h"
 #include "report/output.h"
@@ -210,14 +211,18 @@ static int print(FILE *to, struct str text)
   return -1;
 }
 
+static bool stdout_is_taken(const struct run_options *o)
+{
+  return (o->output && strcmp(o->output, "-") == 0) ||
+         (o->requests_out && strcmp(o->requests_out, "-") == 0);
+}
+
 /* Everything for people. It stays off stdout when JSON goes there. */
 static int show(const struct run_report *r, const struct summary *s,
                 const struct run_extras *x, const struct run_info *info,
                 const struct texts *t)
 {
   const struct run_options *o = r->options;
-  bool taken = (o->output && strcmp(o->output, "-") == 0) ||
-               (o->requests_out && strcmp(o->requests_out, "-") == 0);
   struct buf out = {0};
   int rc;
   notes_before(&out, s, info);
@@ -236,7 +241,7 @@ static int show(const struct run_report *r, const struct summary *s,
       buf_addc(&out, '\n');
   }
   mask_known(&out, &o->secrets);
-  rc = print(taken ? stderr : stdout, buf_str(&out));
+  rc = print(stdout_is_taken(o) ? stderr : stdout, buf_str(&out));
   buf_free(&out);
   return rc;
 }
@@ -308,6 +313,9 @@ int run_report(const struct run_report *r)
     status = 1;
   if (show(r, &s, &extras, &info, &t) < 0)
     status = 1;
+  if (r->options->plot)
+    run_plot(&s, &info, r->options->blocks, r->scenario->driver,
+             stdout_is_taken(r->options));
   if (s.completed == 0 || all_sessions_failed(r) || script_failed(r) ||
       r->result->control_failed || r->result->teardown_failed)
     status = 1;

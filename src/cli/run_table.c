@@ -175,6 +175,9 @@ static const struct option rows[] = {
              "run is stopped as well; may be repeated"},
     {"thresholds", "FILE", OPTION_STRING, AT(thresholds_file),
      .help = "read thresholds from this file, one a line"},
+    {"plot", NULL, OPTION_BOOLEAN, AT(plot),
+     .help = "draw how TTFTs are spread (stoke find: throughput and p99 of "
+             "TTFT over the load); by gnuplot where it is installed"},
     {"metadata", "NAME=VALUE", OPTION_PAIRS, AT(metadata),
      .help = "put this into the results; may be repeated"},
     {"force", NULL, OPTION_BOOLEAN, AT(force),

@@ -220,3 +220,72 @@ def test_formulas_of_vllm(stoke, mock):
     assert j["max_concurrent_requests"] == 4
     ttfts = [q["ttft_ms"] for q in r.requests]
     assert j["mean_ttft_ms"] == pytest.approx(sum(ttfts) / 12, abs=0.001)
+
+
+# ---- --plot ----
+
+def fake_gnuplot(directory):
+    """It says what it was told. Alone on PATH."""
+    fake = directory / "bin" / "gnuplot"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\nwhile read line; do echo \"G $line\"; done\n")
+    fake.chmod(0o755)
+    return {"PATH": str(fake.parent)}
+
+
+def points(text):
+    """What gnuplot was given, a list of (x, y) for each plot."""
+    plots, inside = [], False
+    for line in text.splitlines():
+        if line.startswith("G plot "):
+            plots.append([])
+            inside = True
+        elif line == "G e":
+            inside = False
+        elif inside:
+            plots[-1].append(tuple(float(x) for x in line.split()[1:]))
+    return plots
+
+
+def test_a_plot_of_ttft_by_gnuplot(stoke, mock, tmp_path):
+    server = mock("--ttft", "normal:30ms:5ms", "--tokens", 2)
+    env = fake_gnuplot(tmp_path)
+    r = stoke.load(server.url, "-n", 100, "-c", 20, "--plot", env=env)
+    assert "G set xlabel 'TTFT, ms'" in r.out and "G plot '-' with histeps" in r.out
+    (bins,) = points(r.out)
+    drawn = sum(n for _, n in bins)
+    assert 95 <= drawn <= 100
+    assert r.json["stoke"]["latency"]["ttft"]["min"] == pytest.approx(bins[0][0], abs=5)
+    # JSON has the standard output for itself.
+    r = stoke.command("run", "-u", server.url, "-m", "m", "-n", 5, "--plot", "-o", "-",
+                      env=env).wait()
+    assert json.loads(r.out)["completed"] == 5 and "G plot" in r.err
+
+
+def test_a_plot_without_gnuplot_is_a_line_of_blocks(stoke, mock, tmp_path):
+    server = mock("--ttft", "normal:30ms:5ms", "--tokens", 2)
+    r = stoke.load(server.url, "-n", 50, "-c", 10, "--plot", env={"PATH": str(tmp_path)})
+    (line,) = [x for x in r.out.splitlines() if "gnuplot would draw it" in x]
+    assert line.startswith("requests by TTFT ") and len(set(line) & set("▁▂▃▄▅▆▇█")) >= 2
+
+
+def test_nothing_to_plot_is_no_error(stoke, mock, tmp_path):
+    server = mock("--fault", "status:500")
+    r = stoke.load(server.url, "-n", 2, "--plot", env=fake_gnuplot(tmp_path), code=1)
+    assert "G plot" not in r.out
+
+
+def test_the_real_gnuplot_draws(stoke, mock):
+    server = mock("--ttft", "normal:30ms:5ms", "--tokens", 2)
+    r = stoke.load(server.url, "-n", 50, "-c", 10, "--plot")
+    assert "requests by TTFT" in r.out and "+-----" in r.out and "gnuplot" not in r.out
+
+
+def test_find_plots_its_curve(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms", "--tokens", 1)
+    r = stoke.run("-u", server.url, "-m", "m", "--no-preflight", "--of", "concurrency",
+                  "--most", 2, "--window", "200ms", "--plot", verb="find",
+                  env=fake_gnuplot(tmp_path))
+    throughput, ttft = points(r.out)
+    assert [x for x, _ in throughput] == [x for x, _ in ttft] == [1, 2]
+    assert all(y >= 1.9 for _, y in ttft) and "G set xlabel 'concurrency'" in r.out

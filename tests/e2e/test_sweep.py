@@ -161,4 +161,4 @@ def test_gnuplot_draws_where_it_is(stoke, mock, tmp_path):
     fake.chmod(0o755)
     r = sweep(stoke, server.url, "--vary", "c=1,2", "-n", 2, "--max-tokens", 2, "--plot",
               env={"PATH": str(tmp_path)})
-    assert "G set terminal dumb 78 18" in r.out and "G set xlabel 'max_concurrency'" in r.out
+    assert "G set terminal dumb noenhanced 78 18" in r.out and "G set xlabel 'max_concurrency'" in r.out
