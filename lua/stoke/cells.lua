@@ -98,13 +98,18 @@ local function zipped(vary)
 end
 
 --- `vary`: { { name, values } }, `set`: { { name, expr } }. The cells, or nil
---- and why.
+--- and why. A cell that was there before has `again`: 2, 3, …
 function M.make(vary, set, zip)
   local cells, why
   if #vary == 0 then return nil, "--vary is missing: which option takes which values?" end
   if zip then cells, why = zipped(vary) else cells, why = grid(vary) end
   if not cells then return nil, why end
-  for _, cell in ipairs(cells) do
+  local seen = {}
+  for i, cell in ipairs(cells) do
+    cell.index = i - 1
+    local label = M.label(cell)
+    seen[label] = (seen[label] or 0) + 1
+    cell.again = seen[label] > 1 and seen[label] or nil
     for _, s in ipairs(set) do
       local value, wrong = evaluate(cell, s)
       if not value then return nil, ("--set %s=%s: %s"):format(s.name, s.expr, wrong) end

@@ -32,6 +32,9 @@ local computed = {
     for _, name in ipairs(TIMEOUTS) do n = n + (stoke.outcomes[name] or 0) end
     return share(n, counted(stoke))
   end,
+  cached_share = function(stoke)
+    return stoke.tokens and share(stoke.tokens.cached or 0, stoke.tokens.prompt)
+  end,
   goodput = function(stoke)
     return stoke.figures.goodput and stoke.figures.goodput.requests_per_s
   end,

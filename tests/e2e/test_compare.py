@@ -55,6 +55,7 @@ def test_equal_runs_are_not_worse(stoke, tmp_path):
     assert pair["doubts"] == []
 
 
+@pytest.mark.asan
 def test_a_slower_run_is_worse_and_fails(stoke, tmp_path):
     a = write(tmp_path / "a.json", 50, seed=1, n=2000)
     b = write(tmp_path / "b.json", 60, seed=2, n=2000)
@@ -96,6 +97,7 @@ def test_b131_several_runs_in_one_file(stoke, tmp_path):
         ("all.jsonl:1", "all.jsonl:2"), ("all.jsonl:1", "all.jsonl:3")]
 
 
+@pytest.mark.asan
 def test_real_runs_with_request_lines(stoke, mock, tmp_path):
     fast, slow = (mock("--ttft", ttft, "--itl", "1ms") for ttft in ("10ms", "150ms"))
     for name, server in (("a", fast), ("b", slow)):
@@ -125,6 +127,7 @@ def test_mistakes(stoke, tmp_path, args, says):
     assert says in command(stoke, "compare", *args, code=2).err
 
 
+@pytest.mark.asan
 def test_trend_marks_what_left_the_band(stoke, tmp_path):
     names = [write(tmp_path / f"{i}.json", 80 if i == 3 else 50, seed=i, day=9 - i)
              for i in range(1, 8)]

@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from harness.program import PATIENCE
 
 
 def sweep(stoke, url, *args, code=0, env=None):
@@ -20,6 +21,7 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
+@pytest.mark.asan
 def test_a_grid_becomes_cells_a_csv_and_a_json(stoke, mock, tmp_path):
     server = mock("--ttft", "2ms", "--itl", "1ms")
     sweep(stoke, server.url, "--vary", "max_concurrency=1..4*2", "--vary",
@@ -100,6 +102,65 @@ def test_b141_a_level_that_failed_is_there_and_says_so(stoke, mock, tmp_path):
     assert "failed" in r.out
 
 
+def test_b077_every_cell_has_a_time_cap(stoke, mock):
+    server = mock("--ttft", "600ms")
+    r = sweep(stoke, server.url, "--vary", "c=1,2,4", "-n", 100, "-d", "1s", "--drain", "1s",
+              "--max-tokens", 1)
+    assert "3 cells, at most 3 s" in r.err.splitlines()[0]
+    assert "1 of 3 cells, about" in r.err
+    assert r.seconds < 3 * (1 + 1) + 6 * PATIENCE
+
+
+def test_b090_a_level_may_be_there_twice(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms")
+    for _ in range(2):
+        sweep(stoke, server.url, "--vary", "c=2,2", "-n", 4, "--max-tokens", 1, "-o", "s.json")
+        levels = json.loads((tmp_path / "s.json").read_text())["levels"]
+        assert [x["label"] for x in levels] == ["max_concurrency=2"] * 2
+        files = [x["runs"][0]["file"] for x in levels]
+        seeds = [x["runs"][0]["seed"] for x in levels]
+        assert len(set(files)) == 2 == len(set(seeds))
+    assert all(x["runs"][0]["resumed"] for x in levels)
+
+
+def test_b164_no_cell_sees_the_prompts_of_another(stoke, mock, tmp_path):
+    path = tmp_path / "case.lua"
+    path.write_text("""return {
+      request = function(ctx)
+        return { prompt = ctx.rng:hex(8) .. " " .. ctx.rng:words(40), max_tokens = 1 }
+      end }""")
+    server = mock("--ttft", "1ms", "--cached", 0.9)
+    r = sweep(stoke, server.url, path, "--vary", "c=1,2", "--repeat", 2, "-n", 5, "-o",
+              "s.json", "--csv", "s.csv")
+    hashes = [q["body_hash"] for q in server.stop()]
+    assert len(set(hashes)) == len(hashes) == 20
+    assert "of the prompt tokens were cached" in r.err
+    rows = rows_of((tmp_path / "s.csv").read_text())
+    assert all(float(row["Cached prompt tokens (share)"]) > 0.8 for row in rows)
+    for level in json.loads((tmp_path / "s.json").read_text())["levels"]:
+        assert "cached" in level["notes"][0]
+
+
+@pytest.mark.asan
+def test_it_goes_on_after_it_was_killed(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms", "--itl", "1ms")
+    args = ("--vary", "c=1,2,4", "-d", "1s", "--max-tokens", 2, "--csv", "s.csv")
+    p = stoke.command("sweep", "-u", server.url, "-m", "m", "--no-preflight", *args)
+    first = tmp_path / "stoke-sweep" / "max_concurrency=1.json"
+    while not first.exists():
+        time.sleep(0.05)
+    time.sleep(0.2)
+    p.kill()
+    kept = first.read_bytes()
+    # What was saved by then is whole.
+    if (tmp_path / "s.csv").exists():
+        assert len(rows_of((tmp_path / "s.csv").read_text())) >= 1
+    sweep(stoke, server.url, *args)
+    assert first.read_bytes() == kept
+    rows = rows_of((tmp_path / "s.csv").read_text())
+    assert [row["status"] for row in rows] == ["ok"] * 3
+
+
 def test_the_stop_rule_skips_what_is_higher(stoke, mock, tmp_path):
     server = mock("--ttft", "20ms", "--slots", 2, "--queue", 0)
     r = sweep(stoke, server.url, "--vary", "c=2,8,16", "--vary", "max_tokens=1,2",
@@ -130,6 +191,8 @@ def test_nothing_that_a_spreadsheet_would_run(stoke, mock, tmp_path):
     (("--vary", "c=1", "--reques-rate", 3), "did you mean --request-rate"),
     (("--vary", "c=1", "--requests-out", "x"), "--save-requests"),
     (("--vary", "nonesuch=1", "-n", "1"), "no parameter 'nonesuch'"),
+    (("--vary", "c=1,0", "-n", "1"), "--max-concurrency 0: must be at least 1"),
+    (("--vary", "c=1", "--csv", "-", "-o", "-"), "cannot both go to the standard output"),
 ])
 def test_mistakes_are_told_before_anything_is_sent(stoke, mock, args, says):
     server = mock()
