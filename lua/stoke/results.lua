@@ -4,28 +4,43 @@ local files = require("stoke.files")
 
 local M = {}
 
+-- What everything here looks into.
+local PARTS = { "figures", "latency", "scenario", "load", "client", "outcomes", "series" }
+
 local function check(name, value)
   if type(value) ~= "table" then return nil, name .. ": not the results of a run" end
   if value.kind == "sweep" then
     return nil, name .. ": is a whole sweep; name the files of its cells"
   end
-  if type(value.stoke) ~= "table" or not value.stoke.figures or not value.stoke.latency then
+  if type(value.stoke) ~= "table" then
     return nil, name .. ": not the results of `stoke run` (no \"stoke\" in it)"
+  end
+  for _, part in ipairs(PARTS) do
+    if type(value.stoke[part]) ~= "table" then
+      return nil, ("%s: not the results of `stoke run` (no %q in its \"stoke\")"):format(name, part)
+    end
   end
   return { name = name, result = value }
 end
 
 local function read_lines(host, path, text, out)
-  local number = 0
+  local number, found = 0, false
+  local last = select(2, text:gsub("\n", "")) + 1
   for line in (text .. "\n"):gmatch("(.-)\r?\n") do
     number = number + 1
     if line:find("%S") then
       local value, why = host.decode(line)
-      if not value then return nil, ("%s:%d: %s"):format(path, number, why) end
-      local run, wrong = check(path .. ":" .. number, value)
-      if not run then return nil, wrong end
-      run.path = path
-      out[#out + 1] = run
+      if value then
+        local run, wrong = check(path .. ":" .. number, value)
+        if not run then return nil, wrong end
+        run.path, found = path, true
+        out[#out + 1] = run
+      elseif found and last == number and text:sub(-1) ~= "\n" then
+        host.log(("%s:%d: cut off in the middle, as by a run that was killed; left out"):format(
+          path, number))
+      else
+        return nil, ("%s:%d: %s"):format(path, number, why)
+      end
     end
   end
   return out

@@ -13,7 +13,7 @@ struct compare_flags {
   struct option_list fail_on, metric;
   double tolerance, confidence, band;
   char *output;
-  bool force;
+  bool force, fail_on_any;
 };
 
 #define AT(field) offsetof(struct compare_flags, field)
@@ -44,6 +44,9 @@ static const struct option trend_rows[] = {
      .help = "narrowest band around the median that a run may be in; it is as "
              "wide as the runs scatter when that is more",
      .shown_default = "5", .positive = true, .max = 1000},
+    {"fail-on-any", NULL, OPTION_BOOLEAN, AT(fail_on_any),
+     .help = "exit with 99 for any run that is out of the band; otherwise the "
+             "latest alone decides, as a job that has just added it wants"},
 };
 
 static const struct options_spec compare_spec = {
@@ -56,8 +59,9 @@ static const struct options_spec compare_spec = {
     .examples = "stoke compare monday.json tuesday.json\twhat changed?\n"
                 "stoke compare base.json new.json --fail-on 'ttft.p99 > +10%'\t"
                 "for CI: exit status 99 when it got worse\n",
-    .footer = "Exit status: 0 compared; 2 wrong use or no results file; 99 "
-              "what --fail-on says.",
+    .footer =
+        "Exit status: 0 compared; 2 wrong use or no results file; 99 "
+        "what --fail-on says, or it speaks of a figure that is not there.",
     .rows = compare_rows,
     .n = sizeof compare_rows / sizeof *compare_rows,
     .max_args = 64,
@@ -69,8 +73,9 @@ static const struct options_spec trend_spec = {
     .intro = "List runs in the order of time, a line each, and mark those that "
              "left the band.",
     .examples = "stoke trend results/*.json\tis it getting slower?\n",
-    .footer = "Exit status: 0 all in the band; 99 the latest run is out of "
-              "it on the bad side; 2 wrong use.",
+    .footer = "Exit status: 0 in the band; 99 the latest run (with "
+              "--fail-on-any: one of them) is out of it on the bad side; 2 "
+              "wrong use.",
     .rows = trend_rows,
     .n = sizeof trend_rows / sizeof *trend_rows,
     .max_args = 10000,

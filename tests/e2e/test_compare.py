@@ -109,7 +109,55 @@ def test_real_runs_with_request_lines(stoke, mock, tmp_path):
                            args=("--fail-on", "ttft.p50 > +20%"))
     assert found["ttft.p50"] == "worse"
     assert found["error_rate"] in ("same", "can't tell")
+    # Too short for a sample a second; too few lines for finer ones.
+    assert found["request_throughput"] == "can't tell"
     assert pair["figures"]["ttft.p50"]["change"] > 1
+
+
+def run_of(stoke, server, name, *flags, code=0):
+    r = stoke.command("run", "-u", server.url, "-m", "m", "--no-preflight", "-q", "-o",
+                      f"{name}.json", *flags).wait(60)
+    assert r.code == code, r
+    return f"{name}.json"
+
+
+def test_a_short_run_has_rates_from_its_lines(stoke, mock):
+    fast, slow = (mock("--ttft", ttft) for ttft in ("10ms", "100ms"))
+    files = [run_of(stoke, server, name, "-n", 240, "-c", 8, "--max-tokens", 1,
+                    "--requests-out", f"{name}.jsonl")
+             for name, server in (("a", fast), ("b", slow))]
+    found, _ = verdicts(stoke, *files)
+    assert found["request_throughput"] == found["output_throughput"] == "worse"
+
+
+def test_what_is_not_comparable_is_said(stoke, mock):
+    server, broken = mock("--ttft", "1ms", "--itl", "1ms"), mock("--fault", "status:500")
+    flags = ("-n", 20, "-c", 4, "--max-tokens", 3)
+    a = run_of(stoke, server, "a", *flags)
+    whole = run_of(stoke, server, "whole", *flags, "--no-stream")
+    none = run_of(stoke, broken, "none", *flags, code=1)
+    assert "both are the run of" in command(stoke, "compare", a, a).out
+    assert "are streamed" in command(stoke, "compare", a, whole).out
+    assert "none.json: nothing succeeded" in command(stoke, "compare", a, none).out
+    # What has no such figure does not pass, whichever lacks it.
+    limit = ("--fail-on", "ttft.p99 > +10%")
+    for pair in ((a, none), (none, a), (a, whole)):
+        r = command(stoke, "compare", *pair, *limit, code=99)
+        assert "ttft.p99 > +10%: fails: none in" in r.err
+    command(stoke, "compare", none, a, "--fail-on", "ttft.p99 > 60s")
+    command(stoke, "compare", a, none, "--fail-on", "error_rate > 1%", code=99)
+
+
+def test_b131_a_half_written_line_is_left_out(stoke, tmp_path):
+    one, two, three = ((tmp_path / write(tmp_path / f"{i}.json", 50, seed=i)).read_text()
+                       for i in (1, 2, 3))
+    (tmp_path / "cut.jsonl").write_text(f"{one}\n{two}\n{three[:900]}")
+    r = command(stoke, "compare", "cut.jsonl", "-o", "-")
+    assert "cut.jsonl:3: cut off in the middle" in r.err
+    assert len(json.loads(r.out)["comparisons"]) == 1
+    # In the middle of the file it is none.
+    (tmp_path / "bad.jsonl").write_text(f"{one}\n{three[:900]}\n{two}\n")
+    assert "bad.jsonl:2: not JSON" in command(stoke, "compare", "bad.jsonl", code=2).err
 
 
 @pytest.mark.parametrize("args, says", [
@@ -117,12 +165,16 @@ def test_real_runs_with_request_lines(stoke, mock, tmp_path):
     (("none.json", "a.json"), "No such file"),
     (("bad.json", "a.json"), "bad.json:1: not JSON"),
     (("sweep.json", "a.json"), "whole sweep"),
+    (("vllm.json", "a.json"), 'no "stoke" in it'),
+    (("half.json", "a.json"), 'no "latency" in its "stoke"'),
     (("a.json", "a.json", "--fail-on", "ttft.p99 > +10"), "in %"),
     (("a.json", "a.json", "--fail-on", "ttft.p77 > +10%"), "no figure"),
 ])
 def test_mistakes(stoke, tmp_path, args, says):
     write(tmp_path / "a.json", 50)
     (tmp_path / "bad.json").write_text("{]")
+    (tmp_path / "vllm.json").write_text('{"completed": 3, "mean_ttft_ms": null}')
+    (tmp_path / "half.json").write_text('{"stoke": {"figures": {}, "latency": null}}')
     (tmp_path / "sweep.json").write_text('{"kind": "sweep", "levels": []}')
     assert says in command(stoke, "compare", *args, code=2).err
 
@@ -138,3 +190,6 @@ def test_trend_marks_what_left_the_band(stoke, tmp_path):
     # The latest one decides.
     write(tmp_path / "8.json", 90, seed=8, day=20)
     command(stoke, "trend", *names, "8.json", code=99)
+    # One before it, only when that is asked.
+    assert "3.json" in names[2] and command(stoke, "trend", *names).code == 0
+    command(stoke, "trend", *names, "--fail-on-any", code=99)

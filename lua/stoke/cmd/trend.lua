@@ -88,11 +88,14 @@ return function(host, request)
   if not ok or #runs == 0 then return 2 end
   table.sort(runs, function(a, b) return a.result.stoke.started_at < b.result.stoke.started_at end)
   warn_of_mixtures(host, runs)
-  local bands, worse = {}, false
+  local bands, worse, any = {}, false, false
   for _, name in ipairs(names) do bands[name] = band_of(runs, name, o.band / 100) end
   show_head(names)
-  for _, run in ipairs(runs) do worse = show_run(run, names, bands) end
+  for _, run in ipairs(runs) do
+    worse = show_run(run, names, bands)
+    any = any or worse
+  end
   print(("median and band of %d runs: ! out of it and worse, + out of it and better"):format(
     #runs))
-  return worse and 99 or 0
+  return (worse or o.fail_on_any and any) and 99 or 0
 end
