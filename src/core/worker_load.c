@@ -34,6 +34,9 @@ void worker_begin_window(struct worker *w, uint64_t num_requests)
   w->window_in_flight = w->sched.in_flight;
   w->window_sent = exchange_live(w->exchanges)->sent;
   w->window_t0_ns = clock_ns();
+  /* This worker's part of the run is over, the others' may not be. */
+  if (!w->running)
+    worker_end_window(w);
 }
 
 void worker_end_window(struct worker *w)
