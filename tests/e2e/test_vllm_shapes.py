@@ -57,10 +57,8 @@ class DIFFERENCES:
     }
     # Our own account, behind all of vLLM's keys.
     MORE_KEYS = ["stoke"]
-    # The role's event is no token, by no definition: vLLM's first gap is the
-    # one behind it.
-    LIST_LENGTHS = {(name, "itls"): ("list of 8", "list of 7")
-                    for name in ("chat-detailed", "chat-detailed as vllm")}
+    # The role's event is no token: vLLM's first gap is the one behind it.
+    LIST_LENGTHS = {("chat-detailed", "itls"): ("list of 8", "list of 7")}
     # Lines before the table that are not printed: advice about vLLM's own
     # plots, a default that has never been another here, and an alignment
     # that is told in other words.
