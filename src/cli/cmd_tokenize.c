@@ -28,7 +28,8 @@ struct tokenizing {
 
 static const struct option rows[] = {
     {"t tokenizer", "PATH", OPTION_STRING, AT(tokenizer), "Options",
-     .help = "tokenizer.json, a folder with one, or tiktoken ranks"},
+     .help = "tokenizer.json, a folder with one, tiktoken ranks, or a model "
+             "that the Hugging Face cache has"},
     {"d decode", NULL, OPTION_BOOLEAN, AT(decode),
      .help = "ids to text instead"},
     {"c count", NULL, OPTION_BOOLEAN, AT(count),

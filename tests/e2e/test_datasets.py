@@ -334,6 +334,17 @@ def test_lengths_are_the_servers_where_it_can_tell(stoke, tokenizing):
         assert 1 + len(tokens_of(body["prompt"])) == 50
 
 
+def test_most_texts_are_counted_by_the_server(stoke, tokenizing, sharegpt):
+    path = sharegpt(*((f"{WORDS} {i}", WORDS) for i in range(300)))
+    r = load(stoke, tokenizing, dataset_name="sharegpt", dataset_path=path,
+             num_prompts=300)
+    custom = r.stoke["custom"]
+    assert custom["lengths"] == "server" and custom["reckoned"] == 600 - 512
+    assert "the server counted 512 texts" in r.err
+    lengths = {b["max_tokens"] for b in completions(tokenizing)}
+    assert min(lengths) >= 13 and max(lengths) <= 16
+
+
 def test_a_tokenizer_of_another_model_is_noticed(stoke, tokenizing):
     r = load(stoke, tokenizing, num_prompts=3, random_input_len=50,
              tokenizer=long_words(stoke.directory))
@@ -698,3 +709,36 @@ def test_bench_serve_keeps_a_traces_times(serve, tmp_path):
     assert [q.json["max_tokens"] for q in got] == [1, 2, 3, 4]
     assert got[3].at - got[0].at > 0.25
     assert len(serve(*flags, "--no-self-timed")) == 4
+
+
+# ---- tokenizers in scripts ----
+
+def test_tokenizers_stay_in_the_box(stoke, server, tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "t.json").write_bytes(BYTES.read_bytes())
+    (tmp_path / "s/own.json").write_bytes(BYTES.read_bytes())
+    (tmp_path / "s/x.lua").write_text("""
+return {
+  params = { file = { type = "place", default = "own.json" } },
+  setup = function(run) return { stoke.tokenizer.open(run.params.file) } end,
+  request = function(ctx)
+    local t = ctx.data[1]
+    local ids = t:encode("they had", true)
+    return { prompt = ("%d %d %s|%s|%d"):format(t:count("they had"), #ids,
+      t:decode(ids), t:decode(ids, true), t.vocab_size) }
+  end,
+}""")
+
+    def run(*flags, **more):
+        return stoke.load(server.url, "s/x.lua", "-n", 1, *flags, **more)
+
+    run()
+    said = server.requests[-1].json["messages"][0]["content"]
+    assert said == "3 4 <|begin|>they had|they had|461"
+    r = run("-P", "file=t.json")
+    assert r.outcomes == {"ok": 1}
+    (tmp_path / "s/x.lua").write_text("""
+return { setup = function() stoke.tokenizer.open("../t.json") end,
+  request = function() return { prompt = "x" } end }""")
+    r = run(code=2)
+    assert "outside of the scenario's folder" in r.err

@@ -89,6 +89,11 @@ local function open(run)
   local ruler = measure(set, run)
   local data = set.open(run, ruler)
   data.ruler = ruler and ruler:plain()
+  if ruler and ruler.kind == "server" and ruler.reckoned > 0 then
+    used.reckoned = ruler.reckoned
+    print(("lengths: the server counted %d texts; those of %d more are reckoned from their bytes")
+      :format(ruler.asked, ruler.reckoned))
+  end
   data.n = data.n or #data.rows
   data.wrapped = wrap(set, run)
   total, times = data.n, data.times

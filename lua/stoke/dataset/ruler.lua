@@ -17,8 +17,9 @@ local ruler = {}
 ruler.__index = ruler
 
 local BYTES_A_TOKEN = 4
--- Asking the server takes a round trip each: after so many the rest is reckoned.
-local QUESTIONS = 512
+-- Asking the server takes a round trip each: after so many, or so many seconds,
+-- the rest is reckoned from its bytes.
+local QUESTIONS, PATIENCE = 512, 20
 -- How often a text is mended whose tokens cannot be strung together.
 local FITTINGS = 32
 -- Tokens of a text that tokenizers are compared by.
@@ -47,7 +48,9 @@ end
 -- are one where a text begins.
 local function server_words(run)
   local rng, seen, list, heads = stoke.rng(0), {}, {}, {}
+  local enough = os.time() + PATIENCE
   for _ = 1, 40 do
+    if os.time() > enough and #heads > 0 then break end
     local chunk = {}
     for word in rng:words(4 * CHUNK):gmatch("%S+") do
       if not seen[word] and #chunk < CHUNK then
@@ -76,7 +79,8 @@ local function open_server(run)
   local words, heads = server_words(run)
   if #words < CHUNK then return nil end
   return setmetatable({ kind = "server", words = words, heads = heads, special = special,
-    run = run, asked = 0, bytes = 0, tokens = 0, lessons = 0 }, ruler)
+    run = run, asked = 0, reckoned = 0, bytes = 0, tokens = 0, lessons = 0,
+    enough = os.time() + PATIENCE }, ruler)
 end
 
 -- ---- which one ----
@@ -152,9 +156,10 @@ end
 
 function ruler:count(text)
   if self.kind == "tokenizer" then return self.tokenizer:count(text, true) end
-  local n = self.kind == "server" and self.run and self.asked < QUESTIONS
-    and ask_and_learn(self, text)
+  local asks = self.run and self.asked < QUESTIONS and os.time() <= self.enough
+  local n = asks and ask_and_learn(self, text)
   if n then return n end
+  self.reckoned = (self.reckoned or 0) + 1
   local share = self.tokens and self.tokens > 0 and self.bytes / self.tokens or BYTES_A_TOKEN
   return math.ceil(#text / share)
 end
