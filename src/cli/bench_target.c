@@ -187,6 +187,11 @@ static bool fits(const struct bench_flags *f, const struct bench_backend *b,
 {
   const struct bench_backend *at = backend_of_path(str_of(f->endpoint));
   const char *flag = f->endpoint_type ? "--endpoint-type" : "--backend";
+  if (strstr(f->endpoint, "://")) {
+    err_add(e, "--endpoint %s: is a path; the URL goes into --base-url",
+            f->endpoint);
+    return false;
+  }
   if (!at) {
     err_add(e,
             "--endpoint %s: its end says nothing; %s %s sends to a path that "

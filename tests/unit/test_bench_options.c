@@ -222,6 +222,9 @@ static void body_and_path_of_different_kinds(void **state)
             "out (a path that ends in chat/completions)\n",
             "--model", "M", "--backend", "openai-chat", "--endpoint",
             "/v1/completions");
+  PARSE_BAD("--endpoint http://h/v1/completions: is a path; the URL goes into "
+            "--base-url\n",
+            "--model", "M", "--endpoint", "http://h/v1/completions");
   PARSE_BAD("--endpoint /generate: its end says nothing; --backend vllm sends "
             "to a path that ends in completions\n",
             "--model", "M", "--backend", "vllm", "--endpoint", "/generate");
