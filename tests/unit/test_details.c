@@ -63,9 +63,9 @@ static void fill(struct details *d)
   struct record r = answer(3, 1000 * MS, 3, events);
   details_init(d, 2);
   d->texts = true;
-  details_add(d, 1, &r);
-  r = answer(1, 100 * MS, 1, events);
   details_add(d, 0, &r);
+  r = answer(1, 100 * MS, 1, events);
+  details_add(d, 1, &r);
   r = failure(2, 500 * MS);
   details_add(d, 0, &r);
   r = answer(4, 100 * MS, 3, events);
