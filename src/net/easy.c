@@ -187,6 +187,15 @@ static void take_header(struct xfer *x, struct str name, struct str value)
     xfer_copy(x->encoding, sizeof x->encoding, value);
 }
 
+static void keep_header(struct xfer *x, struct str name, struct str value)
+{
+  struct buf *b = &x->header_lines;
+  buf_addstr(b, name);
+  buf_adds(b, ": ");
+  buf_addstr(b, value);
+  buf_addc(b, '\n');
+}
+
 /* A status line starts a head, perhaps after those of 1xx answers. */
 static void start_head(struct xfer *x, struct str line)
 {
@@ -236,7 +245,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *xfer)
     value = str_trim(value);
     take_header(x, name, value);
     if (x->keep_headers)
-      buf_addf(&x->header_lines, "%.*s: %.*s\n", STR_ARG(name), STR_ARG(value));
+      keep_header(x, name, value);
   }
   return x->state == XFER_RUNNING ? size * n : 0;
 }

@@ -121,14 +121,14 @@ void response_push_copy(lua_State *L, const struct response *r)
   lua_setmetatable(L, -2);
 }
 
-static const struct response *check_response(lua_State *L, int i)
+static const struct response *shown_by(lua_State *L, struct response_box *box,
+                                       bool text)
 {
-  struct response_box *box = luaL_checkudata(L, i, RESPONSE_MT);
   if (!box->response)
     luaL_error(L, "this response is gone: a hook's response is valid until "
                   "the hook returns; keep the fields you need instead");
   if (box->look)
-    box->look(L, box);
+    box->look(box, text);
   return box->response;
 }
 
@@ -419,7 +419,8 @@ static void push_e2el(lua_State *L, const struct response *r)
 
 static int json_l(lua_State *L)
 {
-  const struct response *r = check_response(L, 1);
+  const struct response *r =
+      shown_by(L, luaL_checkudata(L, 1, RESPONSE_MT), true);
   size_t at = 0;
   struct str text = {NULL, 0};
   if (r->wire)
@@ -473,33 +474,45 @@ static const struct {
     {"json", push_json},
 };
 
-/* Upvalue 1: name -> number of the field. */
+static bool is_text(const char *name)
+{
+  return strcmp(name, "text") == 0 || strcmp(name, "reasoning") == 0;
+}
+
+/* Upvalue 1: name -> number of the field, negative for texts; 2: the one
+ * response of all hooks, which is known sooner than by its metatable. */
 static int index_l(lua_State *L)
 {
-  const struct response *r = check_response(L, 1);
+  void *ud = lua_touserdata(L, 1);
+  lua_Integer i;
+  if (!ud || ud != lua_touserdata(L, lua_upvalueindex(2)))
+    ud = luaL_checkudata(L, 1, RESPONSE_MT);
   lua_pushvalue(L, 2);
   lua_rawget(L, lua_upvalueindex(1));
-  if (lua_isnil(L, -1))
+  i = lua_tointeger(L, -1);
+  if (i == 0)
     return luaL_error(L, "a response has no field '%s'",
                       lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2)
                                                     : luaL_typename(L, 2));
-  fields[lua_tointeger(L, -1)].push(L, r);
+  fields[(i < 0 ? -i : i) - 1].push(L, shown_by(L, ud, i < 0));
   return 1;
 }
 
 void bind_response(lua_State *L)
 {
   luaL_newmetatable(L, RESPONSE_MT);
+  response_push(L);
   lua_newtable(L);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    lua_pushinteger(L, (lua_Integer)i);
+    lua_Integer number = (lua_Integer)i + 1;
+    lua_pushinteger(L, is_text(fields[i].name) ? -number : number);
     lua_setfield(L, -2, fields[i].name);
   }
-  lua_pushcclosure(L, index_l, 1);
-  lua_setfield(L, -2, "__index");
+  lua_pushvalue(L, -2);
+  lua_pushcclosure(L, index_l, 2);
+  lua_setfield(L, -3, "__index");
+  vm_set_ref(L, REF_RESPONSE);
   lua_pushliteral(L, RESPONSE_MT);
   lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
-  response_push(L);
-  vm_set_ref(L, REF_RESPONSE);
 }

@@ -29,11 +29,12 @@ void dist_push(struct lua_State *L, const struct dist *d); /* [-0, +1, m] */
 struct vm_events;
 struct response_box {
   const struct response *response; /* NULL: gone */
-  /* During vm_stream: called before the response is read, so that it is as of
-   * the event in hand. `shown`: that it shows already. */
-  void (*look)(struct lua_State *L, struct response_box *box);
+  /* During vm_stream: called before the response is read, so that it (and
+   * `text`) is as of the event in hand. */
+  void (*look)(struct response_box *box, bool text);
   const struct vm_events *events;
-  unsigned shown;
+  const int32_t *at; /* the number of that event, from 1; NULL: it is one */
+  unsigned shown;    /* that it shows already */
 };
 void bind_response(struct lua_State *L);                 /* [-0, +0, m] */
 struct response_box *response_push(struct lua_State *L); /* [-0, +1, m] */

@@ -17,7 +17,13 @@ static void show(unsigned i, void *ud)
   r->chunks = u->before + i + 1;
   r->n_events = r->chunks;
   r->last_token_ns = u->at[i].arrival_ns;
-  wire_so_far(x->wire, u->at[i].text_end, u->at[i].reasoning_end);
+}
+
+static void show_text(unsigned i, void *ud)
+{
+  struct exchange *x = ud;
+  const struct unseen_event *e = &x->pool->unseen.at[i];
+  wire_so_far(x->wire, e->text_end, e->reasoning_end);
 }
 
 /* At event i; what came behind it has not come. */
@@ -72,10 +78,10 @@ static int see(struct exchange *x)
 {
   struct exchange_pool *p = x->pool;
   struct unseen *u = &p->unseen;
-  unsigned at = u->n - 1;
+  unsigned at;
   const struct response r = {
       .record = &x->record,
-      .wire = wire_so_far(x->wire, u->at[at].text_end, u->at[at].reasoning_end),
+      .wire = wire_result(x->wire),
       .headers = xfer_header_lines(x->xfer),
   };
   const struct vm_events e = {
@@ -85,6 +91,7 @@ static int see(struct exchange *x)
       .text = texts(u, x),
       .ends = u->ends,
       .show = show,
+      .show_text = show_text,
       .ud = x,
   };
   enum vm_result result = vm_stream(p->config.vm, &e, &at);

@@ -22,14 +22,13 @@ enum vm_ref {
   REF_RUN,      /* what setup(run) and teardown(run) get */
   REF_PARAMS,
   REF_ARGS,
-  REF_DATA,      /* setup's result */
-  REF_LOADED,    /* modules by name */
-  REF_FIELDS,    /* request table: field name -> number; request_table.c */
-  REF_ARRAY,     /* metatable of JSON arrays */
-  REF_RESPONSE,  /* the one response userdata */
-  REF_BACKENDS,  /* how bodies are made; backend_lua.c */
-  REF_STREAM,    /* the loop of vm_stream.c; string.sub before there is one */
-  REF_STREAM_AT, /* { number of the event it is at } */
+  REF_DATA,     /* setup's result */
+  REF_LOADED,   /* modules by name */
+  REF_FIELDS,   /* request table: field name -> number; request_table.c */
+  REF_ARRAY,    /* metatable of JSON arrays */
+  REF_RESPONSE, /* the one response userdata */
+  REF_BACKENDS, /* how bodies are made; backend_lua.c */
+  REF_STREAM,   /* the loop of vm_stream.c; string.sub before there is one */
   REF_COUNT
 };
 
@@ -70,8 +69,8 @@ struct vm {
   int refs[REF_COUNT], hooks[HOOK_COUNT];
   const struct vm_http *http;  /* or NULL */
   struct request http_request; /* of run:http; reused */
-  int32_t *stream_ends;        /* of the loop's; NULL: it takes no texts */
-  bool looping;                /* in it, and not in a hook called from C */
+  int32_t *stream_state;       /* of vm_stream.c's loop; NULL: none yet */
+  bool stream_texts;           /* on_chunk takes them */
   uintptr_t stack_base;        /* C's stack where Lua was entered */
   bool dead;
   struct buf error, traceback;

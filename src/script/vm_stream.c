@@ -5,14 +5,15 @@
 
 /* The loop over the events of a read. It is Lua because only so it is compiled
  * and the hook with it: a call of a Lua function from C costs more than all
- * else that an event does here. `at` tells which event it is. For texts it
- * cuts one string to pieces, which needs no call either. */
+ * else that an event does here. state[0] says which event it is, from 1, and
+ * behind that stands where texts begin and end: it cuts one string to pieces,
+ * which needs no call either. */
 static const char loop[] =
-    "local on_chunk, r, at, ends, sub = ...\n"
+    "local on_chunk, r, state, sub = ...\n"
     "if not sub then\n"
     "  return function(n)\n"
     "    for i = 1, n do\n"
-    "      at[1] = i\n"
+    "      state[0] = i\n"
     "      local verdict = on_chunk(r)\n"
     "      if verdict ~= nil and verdict ~= true then return verdict end\n"
     "    end\n"
@@ -20,8 +21,8 @@ static const char loop[] =
     "end\n"
     "return function(n, text)\n"
     "  for i = 1, n do\n"
-    "    at[1] = i\n"
-    "    local verdict = on_chunk(r, sub(text, ends[i - 1] + 1, ends[i]))\n"
+    "    state[0] = i\n"
+    "    local verdict = on_chunk(r, sub(text, state[i] + 1, state[i + 1]))\n"
     "    if verdict ~= nil and verdict ~= true then return verdict end\n"
     "  end\n"
     "end\n";
@@ -29,6 +30,7 @@ static const char loop[] =
 /* What vm_stream is about, for run_events. */
 struct stream {
   const struct vm_events *events;
+  struct response_box *box;
   bool hang_up;
 };
 
@@ -60,66 +62,55 @@ static bool takes_text(lua_State *L)
 }
 
 /* An array of int32_t, in whose memory C writes. [-0, +1, e] */
-static int32_t *push_ends(lua_State *L)
+static int32_t *push_state(lua_State *L)
 {
   lua_pushcfunction(L, luaopen_ffi);
   lua_call(L, 0, 1);
   lua_getfield(L, -1, "new");
   lua_pushliteral(L, "int32_t[?]");
-  lua_pushinteger(L, VM_EVENTS_MAX + 1);
+  lua_pushinteger(L, VM_EVENTS_MAX + 2);
   lua_call(L, 2, 1);
   lua_remove(L, -2);
   return (int32_t *)lua_topointer(L, -1);
 }
 
-/* [-0, +0, e] */
+/* The loop keeps the state. [-0, +0, e] */
 static void make_loop(lua_State *L, struct vm *vm)
 {
-  bool text;
+  int32_t *state;
   if (luaL_loadbuffer(L, loop, sizeof loop - 1, "=" VM_LOOP) != 0)
     lua_error(L);
   vm_push_hook(vm, HOOK_ON_CHUNK);
-  text = takes_text(L);
+  vm->stream_texts = takes_text(L);
   vm_push_ref(L, REF_RESPONSE);
-  lua_createtable(L, 1, 0);
-  if (text) {
-    vm->stream_ends = push_ends(L);
+  state = push_state(L);
+  if (vm->stream_texts)
     vm_push_ref(L, REF_STREAM);
-  } else {
+  else
     lua_pushnil(L);
-    lua_pushnil(L);
-  }
-  lua_pushvalue(L, -3);
-  lua_insert(L, -7);
-  lua_call(L, 5, 1);
+  lua_call(L, 4, 1);
   vm_set_ref(L, REF_STREAM);
-  vm_set_ref(L, REF_STREAM_AT);
+  vm->stream_state = state;
 }
 
 /* ---- events ---- */
 
 /* The event that a hook is at. */
-static unsigned current(lua_State *L, struct vm *vm)
+static unsigned current(const struct response_box *box)
 {
-  unsigned i;
-  if (!vm->looping)
-    return 0;
-  vm_push_ref(L, REF_STREAM_AT);
-  lua_rawgeti(L, -1, 1);
-  i = (unsigned)lua_tointeger(L, -1) - 1;
-  lua_pop(L, 2);
-  return i;
+  return box->at ? (unsigned)*box->at - 1 : 0;
 }
 
-static void look(lua_State *L, struct response_box *box)
+static void look(struct response_box *box, bool text)
 {
-  struct vm *vm = vm_of(L);
   const struct vm_events *e = box->events;
-  unsigned i = current(L, vm);
-  if (i == box->shown)
-    return;
-  box->shown = i;
-  e->show(i, e->ud);
+  unsigned i = current(box);
+  if (i != box->shown) {
+    box->shown = i;
+    e->show(i, e->ud);
+  }
+  if (text)
+    e->show_text(i, e->ud);
 }
 
 static void call_first(lua_State *L, struct vm *vm)
@@ -140,24 +131,22 @@ static void call_once(lua_State *L, struct vm *vm, const struct vm_events *e)
 }
 
 /* [-0, +1, e] */
-static void call_loop(lua_State *L, struct vm *vm, const struct vm_events *e)
+static void call_loop(lua_State *L, struct vm *vm, const struct vm_events *e,
+                      struct response_box *box)
 {
-  if (vm->refs[REF_STREAM_AT] == LUA_NOREF)
+  if (!vm->stream_state)
     make_loop(L, vm);
-  vm_push_ref(L, REF_STREAM_AT);
-  lua_pushinteger(L, 1);
-  lua_rawseti(L, -2, 1);
-  lua_pop(L, 1);
   vm_push_ref(L, REF_STREAM);
   lua_pushinteger(L, (lua_Integer)e->n);
-  if (vm->stream_ends) {
-    vm->stream_ends[0] = 0;
-    memcpy(vm->stream_ends + 1, e->ends, e->n * sizeof *e->ends);
+  if (vm->stream_texts) {
+    vm->stream_state[1] = 0;
+    memcpy(vm->stream_state + 2, e->ends, e->n * sizeof *e->ends);
     lua_pushlstring(L, e->text.len ? e->text.p : "", e->text.len);
   } else {
     lua_pushnil(L);
   }
-  vm->looping = true;
+  vm->stream_state[0] = 1;
+  box->at = vm->stream_state;
   lua_call(L, 2, 1);
 }
 
@@ -174,7 +163,7 @@ static int run_events(lua_State *L)
   if (e->n == 1)
     call_once(L, vm, e);
   else
-    call_loop(L, vm, e);
+    call_loop(L, vm, e, s->box);
   if (lua_isboolean(L, -1))
     s->hang_up = !lua_toboolean(L, -1);
   else if (!lua_isnil(L, -1))
@@ -208,11 +197,11 @@ enum vm_result vm_stream(struct vm *vm, const struct vm_events *e, unsigned *at)
                                .look = look,
                                .events = e,
                                .shown = VM_EVENTS_MAX};
-  vm->looping = false;
+  s.box = box;
   result = vm_call(vm, HOOK_ON_CHUNK, run_events, &s);
   if (vm->dead)
     return VM_FAILED;
-  *at = result == VM_OK && !s.hang_up ? e->n - 1 : current(vm->L, vm);
+  *at = result == VM_OK && !s.hang_up ? e->n - 1 : current(box);
   *box = (struct response_box){.response = NULL};
   return result == VM_OK && s.hang_up ? VM_END : result;
 }

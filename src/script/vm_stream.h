@@ -20,6 +20,8 @@ struct vm_events {
   /* Make *response say what was known when event i (from 0) arrived. Before
    * a hook reads it, and only then. It neither allocates nor fails. */
   void (*show)(unsigned i, void *ud);
+  /* The same for the texts so far, besides. */
+  void (*show_text)(unsigned i, void *ud);
   void *ud;
 };
 

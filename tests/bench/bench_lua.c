@@ -6,6 +6,7 @@
  *   prompt       request(ctx) with a prompt of 1 KB, to the finished body
  *   words        one that draws 200 words
  *   messages     one that builds six messages and a tool
+ *   json         one that builds the whole body: the same, and options
  * CPU time, the best of many short rounds: other work on the machine does
  * not count.
  *
@@ -39,6 +40,11 @@ static const char script[] =
     "}\n"
     "  end,\n"
     "}\n"
+    "kinds.json = function(ctx)\n"
+    "  local m = kinds.messages(ctx)\n"
+    "  m.model, m.stream, m.temperature, m.max_tokens = 'm', true, 0.5, 64\n"
+    "  m.stop = { 'a', 'b' }\n"
+    "  return { body = m } end\n"
     "return { params = { kind = { default = 'prompt' } },\n"
     "  request = function(ctx) return kinds[ctx.params.kind](ctx) end,\n"
     "  on_response = function(r)\n"
@@ -178,6 +184,7 @@ int main(int argc, char **argv)
   bench_requests(path, "prompt", calls);
   bench_requests(path, "words", calls);
   bench_requests(path, "messages", calls);
+  bench_requests(path, "json", calls);
   close(fd);
   unlink(path);
   return 0;

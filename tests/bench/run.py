@@ -166,7 +166,7 @@ def paced(sender):
 def clock(sender):
     """Our instant of an event against the sender's, just before its send."""
     for conns, itl in ((1000, 12.5), (10000, 125)):
-        path = paced_path(itl)
+        path = paced_path(itl) + "&stamp=1"
         kernel, callback = rounds(
             lambda: program("bench_xfer", sender, path, conns),
             lambda: program("bench_xfer", sender, path, conns,
@@ -232,22 +232,58 @@ def fair(sender):
     row("blast, 64 streams, ITL p99, ms", f"{worst:.3f}", "", "", "", "")
 
 
-def lua(sender):
-    """A hook per answer against none, on the shortest answers."""
+def scripts(home, **hooks):
+    """A scenario file for each, beside one without hooks."""
+    request = "request = function() return { prompt = 'x' } end"
+    files = {}
+    for name, hook in {"bare": "", **hooks}.items():
+        files[name] = Path(home, name + ".lua")
+        files[name].write_text(f"local n = 0 return {{ {request}, {hook} }}")
+    return files
+
+
+def hook_costs(sender, path, unit, per, **hooks):
+    """A row for each hook: CPU time beside a run without one, as the median of
+    the ratios of neighbours. Yields (name, hooked, bare, ratio)."""
     with tempfile.TemporaryDirectory() as home:
-        bare = Path(home, "bare.lua")
-        hook = Path(home, "hook.lua")
-        request = "request = function() return { prompt = 'x' } end"
-        bare.write_text(f"return {{ {request} }}")
-        hook.write_text(f"return {{ {request}, on_response = function(r) "
-                        "if r.tokens == 7 then return false, 'no' end end }")
-        without, having = rounds(
-            lambda: stoke(sender, "/one", 64, bare),
-            lambda: stoke(sender, "/one", 64, hook))
-    a = median(without, lambda r: r["cpu_s"] / r["completed"] * 1e6)
-    b = median(having, lambda r: r["cpu_s"] / r["completed"] * 1e6)
-    row("on_response, CPU us an answer, beside none", f"{b:.2f}", f"{a:.2f}",
-        f"{b / a:.3f}", "<= 1.06", "")
+        files = scripts(home, **{h: text for h, (_, text) in hooks.items()})
+        results = rounds(*(lambda f=f: stoke(sender, path, 64, f)
+                           for f in files.values()))
+    bare, *hooked = [[r["cpu_s"] / per(r) * unit for r in kept]
+                     for kept in results]
+    for name, costs in zip(hooks, hooked):
+        yield (name, statistics.median(costs), statistics.median(bare),
+               statistics.median(a / b for a, b in zip(costs, bare)))
+
+
+def lua(sender):
+    """What hooks cost beside none, and a script's part of a request."""
+    per_token = {
+        "on_chunk(r)": ("<= 1.05", "on_chunk = function(r) n = n + 1 end"),
+        "on_chunk(r, text)": (
+            "<= 1.05", "on_chunk = function(r, text) n = n + #text end"),
+        "on_chunk(r), r.chunks": (
+            "", "on_chunk = function(r) return r.chunks < 1e9 end"),
+        "on_first_token(r)": ("", "on_first_token = function(r) n = n + 1 end"),
+    }
+    for name, hooked, bare, ratio in hook_costs(
+            sender, "/blast?tokens=1000", 1e9, tokens, **per_token):
+        row(f"{name}, CPU ns a token, beside none", f"{hooked:.0f}",
+            f"{bare:.0f}", f"{ratio:.3f}", per_token[name][0])
+    per_answer = {"on_response(r)": ("<= 1.06", "on_response = function(r) "
+                                     "if r.tokens == 7 then return false, 'no'"
+                                     " end end")}
+    for name, hooked, bare, ratio in hook_costs(
+            sender, "/one", 1e6, lambda r: r["completed"], **per_answer):
+        row(f"{name}, CPU us an answer, beside none", f"{hooked:.2f}",
+            f"{bare:.2f}", f"{ratio:.3f}", per_answer[name][0])
+    out, *_ = run([BUILD / "bench" / "bench_lua"])
+    cost = dict(re.findall(r"^(\S+) +(\d+) ns", out, re.M))
+    for kind, what in (("prompt", "a prompt of 1 KB"),
+                       ("messages", "6 messages and a tool"),
+                       ("json", "a JSON body of 1 KB")):
+        row(f"request(ctx) with {what}, us", f"{int(cost[kind]) / 1e3:.1f}",
+            "", "", "<= 15", "")
 
 
 def main():

@@ -7,14 +7,16 @@
  *
  * What a request gets is in its path:
  *   /blast?tokens=1000         that many events as fast as the socket takes
- *   /paced?tokens=100&ttft_us=50000&itl_us=10000   one event, one send
+ *   /paced?tokens=100&ttft_us=50000&itl_us=10000   one event, one send;
+ *                              &stamp=1: with its instant
  *   /one                       an answer of one event
  *   /lag                       JSON: how late events went out since the last
  *                              /lag (p50, p99, max), and how many had to wait
  *                              for the socket
  * Every event is a chat completion chunk of 225 bytes of JSON, in an HTTP
- * chunk of its own, and holds "sent_ns": the monotonic clock just before the
- * send (paced only; the prepared bytes of the others hold 0). */
+ * chunk of its own, and holds "sent_ns": 0, so that events differ in nothing,
+ * as those of a server differ in their text alone; or, where asked for, the
+ * monotonic clock just before the send. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -40,6 +42,7 @@ struct stream {
   /* … or events at their times */
   unsigned left;
   uint64_t due_ns, itl_ns;
+  bool stamped;
   size_t heap_at; /* 1-based; 0: not in it */
 };
 
@@ -255,6 +258,7 @@ static bool serve(struct stream *s, const char *line)
     uint64_t now = bench_now();
     s->left = (unsigned)query(line, "tokens=", 100);
     s->itl_ns = query(line, "itl_us=", 10000) * 1000;
+    s->stamped = query(line, "stamp=", 0);
     s->due_ns = now + query(line, "ttft_us=", 50000) * 1000;
     s->out_len = 0;
     heap_add(s);
@@ -331,7 +335,7 @@ static bool send_event(struct stream *s)
   char text[JSON_BYTES + sizeof tail + 64];
   uint64_t now = bench_now();
   bool last = --s->left == 0;
-  size_t n = event(text, now, last);
+  size_t n = event(text, s->stamped ? now : 0, last);
   sample_add(&lag, (int64_t)(now - s->due_ns));
   if (last) {
     heap_remove(s);
