@@ -8,7 +8,6 @@ local hooks = {
   "setup", "init", "exit", "request", "session", "on_first_token", "on_chunk", "on_response",
   "control", "teardown", "summary",
 }
-local texts = { "name", "description" }
 local tables = { "params", "load", "metrics", "thresholds", "backends" }
 
 local function set_of(list)
@@ -73,9 +72,22 @@ local function duration(value)
   return nil, "a duration such as \"30s\", or a number of seconds"
 end
 
+-- Shown in lists and tables: one line, and nothing that a terminal obeys.
 local function text(value)
-  if type(value) == "string" and value ~= "" then return value end
-  return nil, "a string, not " .. (value == "" and "an empty one" or "a " .. type(value))
+  if type(value) ~= "string" or value == "" then
+    return nil, "a string, not " .. (value == "" and "an empty one" or "a " .. type(value))
+  end
+  if value:find("%c") then return nil, "a line of text without control characters" end
+  return value
+end
+
+-- It becomes the name of files.
+local function file_name(value)
+  local good, wanted = text(value)
+  if good and (good:find("[/\\]") or good:find("^%.") or #good > 128) then
+    return nil, "a short name, without slashes or a dot in front"
+  end
+  return good, wanted
 end
 
 local function text_or_number(value)
@@ -242,11 +254,10 @@ function check:work(t)
 end
 
 function check:top(t)
-  local fields = { version = text_or_number }
+  local fields = { name = file_name, version = text_or_number, description = text }
   for _, name in ipairs(tables) do fields[name] = a_table end
   -- Of the parameters, which nobody knows yet: looked at again when they are.
   if type(t.load) == "function" then fields.load = function() return {} end end
-  for _, name in ipairs(texts) do fields[name] = text end
   local plain = self:fields("", t, fields, set_of(hooks))
   for _, name in ipairs { "load", "metrics", "thresholds" } do
     if plain[name] then plain[name] = self[name](self, plain[name]) end

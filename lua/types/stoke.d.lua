@@ -964,7 +964,7 @@ function data:time(i) end
 --|
 --| A hook that takes longer than 5 ms is counted and shown with its place: it delays other events, though
 --| never its own timestamp. One that does not return for 5 s ends the run with what was measured
---| so far (`setup`, `teardown`, `summary` and `control` have ten minutes).
+--| so far (the main chunk has a minute, `setup`, `teardown`, `summary` and `control` have ten).
 --|
 --| ## The box
 --|

@@ -12,9 +12,13 @@ struct stored {
   struct data_file *file;
 };
 
+/* Each keeps a descriptor and an index for the whole run. */
+enum { FILES_MAX = 256 };
+
 struct data_store {
   pthread_mutex_t lock;
   struct stored *first;
+  unsigned n_files;
 };
 
 struct data_store *data_store_new(void)
@@ -68,10 +72,17 @@ static struct stored *add(struct data_store *s, const char *path,
                           const char *shown, const struct stat *st,
                           const struct data_options *o, struct err *e)
 {
-  struct data_file *file = data_open(path, shown, o, e);
+  struct data_file *file;
   struct stored *f;
+  if (s->n_files == FILES_MAX) {
+    err_add(e, "%s: %d data files are open, and there may be no more", shown,
+            FILES_MAX);
+    return NULL;
+  }
+  file = data_open(path, shown, o, e);
   if (!file)
     return NULL;
+  s->n_files++;
   f = mem_new(struct stored);
   *f = (struct stored){s->first, *st, *o, file};
   f->options.require = o->require ? mem_strdup(o->require) : NULL;

@@ -216,7 +216,7 @@ static const struct data_file *open_file(struct vm *vm, const char *path,
 int data_open_l(lua_State *L)
 {
   struct vm *vm = vm_of(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = reach_path(L, 1);
   struct data_options o;
   struct data_view v;
   enum cumulative cumulative;

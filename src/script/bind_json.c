@@ -20,6 +20,7 @@
 
 struct encoder {
   lua_State *L;
+  const struct vm *vm;
   struct json_writer w;
   struct place at;
 };
@@ -172,6 +173,8 @@ static int write_value(struct encoder *e, bool array)
 {
   lua_State *L = e->L;
   struct str s;
+  if (place_overflows(&e->at, e->vm, e->w.out))
+    return -1;
   switch (lua_type(L, -1)) {
   case LUA_TSTRING:
     s.p = lua_tolstring(L, -1, &s.len);
@@ -196,8 +199,10 @@ static int write_value(struct encoder *e, bool array)
 int json_write(lua_State *L, int i, struct buf *out, bool array,
                const char *name, char why[256])
 {
-  struct encoder e = {
-      .L = L, .w = {.out = out}, .at = {.name = name, .why = why}};
+  struct encoder e = {.L = L,
+                      .vm = vm_of(L),
+                      .w = {.out = out},
+                      .at = {.name = name, .why = why}};
   int top = lua_gettop(L), status;
   vm_guard(vm_of(L));
   lua_pushvalue(L, i);
@@ -271,10 +276,28 @@ static int push_tree_l(lua_State *L)
   return 1;
 }
 
+/* A tree is not in the Lua heap, and a text of "[1,1,1…" makes one of thirty
+ * times its size. */
+static void check_size(lua_State *L, struct str text)
+{
+  const struct vm *vm = vm_of(L);
+  size_t nodes = 0;
+  if (text.len < vm->memory_max / 64)
+    return;
+  for (size_t i = 0; i < text.len; i++)
+    nodes += text.p[i] == ',' || text.p[i] == '[' || text.p[i] == '{';
+  if (text.len + 64 * nodes > 2 * vm->memory_max)
+    luaL_error(L,
+               "JSON of %d MiB: not enough memory (the cap is %d MiB; see "
+               "--lua-memory)",
+               (int)(text.len >> 20), (int)(vm->memory_max >> 20));
+}
+
 int json_push(lua_State *L, struct str text, bool nulls, size_t *at)
 {
   json_value *v;
   int status;
+  check_size(L, text);
   vm_guard(vm_of(L));
   v = json_parse(text, at);
   vm_unguard(vm_of(L));

@@ -12,7 +12,7 @@
  *
  * A JSON array that grows, for a history that is sent again with every turn:
  * a table would be encoded from its beginning each time. Its bytes are not in
- * the Lua heap. */
+ * the Lua heap, but all lists together may have as many. */
 
 #define LIST_MT "stoke.json.list"
 
@@ -26,17 +26,37 @@ static struct json_list *check_list(lua_State *L)
   return luaL_checkudata(L, 1, LIST_MT);
 }
 
+/* Of all lists: what this one has more, or less. */
+static void account(struct vm *vm, const struct json_list *list, size_t before)
+{
+  vm->lists += list->items.cap - before;
+}
+
+static void make_room(lua_State *L)
+{
+  const struct vm *vm = vm_of(L);
+  if (vm->lists > vm->memory_max)
+    lua_gc(L, LUA_GCCOLLECT, 0);
+  if (vm->lists > vm->memory_max)
+    luaL_error(L,
+               "not enough memory for JSON lists (the cap is %d MiB; see "
+               "--lua-memory)",
+               (int)(vm->memory_max >> 20));
+}
+
 static void add(lua_State *L, struct json_list *list, int i)
 {
   char why[256] = "";
-  size_t before = list->items.len;
+  size_t before = list->items.len, cap = list->items.cap;
   int status;
+  make_room(L);
   vm_guard(vm_of(L));
   if (list->n)
     buf_addc(&list->items, ',');
   status = json_write(L, i, &list->items, false, "value", why);
   if (status < 0)
     list->items.len = before;
+  account(vm_of(L), list, cap);
   vm_unguard(vm_of(L));
   if (status < 0)
     luaL_error(L, "%s", why);
@@ -70,8 +90,10 @@ static int len_l(lua_State *L)
 static int gc_l(lua_State *L)
 {
   struct json_list *list = check_list(L);
+  size_t cap = list->items.cap;
   vm_guard(vm_of(L));
   buf_free(&list->items);
+  account(vm_of(L), list, cap);
   vm_unguard(vm_of(L));
   return 0;
 }

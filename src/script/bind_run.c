@@ -160,6 +160,9 @@ static void add_report(struct control *c, struct str name, struct str value)
   c->reports = merged;
 }
 
+/* What control says and reports is kept for the results. */
+enum { WORDS_MAX = 1 << 20, REPORTS_MAX = 16 << 20 };
+
 static int report_l(lua_State *L)
 {
   struct control *c = check_control(L);
@@ -169,6 +172,9 @@ static int report_l(lua_State *L)
   name.p = luaL_checklstring(L, 2, &name.len);
   luaL_checkany(L, 3);
   lua_settop(L, 3);
+  if (c->reports.len > REPORTS_MAX)
+    return luaL_error(L, "run:report: there are %d MiB of reports already",
+                      REPORTS_MAX >> 20);
   vm_guard(vm);
   buf_reset(&vm->scratch);
   if (json_write(L, 3, &vm->scratch, false, "value", why) == 0)
@@ -184,6 +190,8 @@ static int say_l(lua_State *L)
   struct control *c = check_control(L);
   struct str text;
   text.p = luaL_checklstring(L, 2, &text.len);
+  if (c->said.len + text.len > WORDS_MAX)
+    return luaL_error(L, "run:say: more than %d MiB was said", WORDS_MAX >> 20);
   vm_guard(vm_of(L));
   buf_addstr(&c->said, text);
   buf_addc(&c->said, '\n');

@@ -87,7 +87,7 @@ static int read_file(struct vm *vm, const char *path, char why[128])
 static bool read_argument(lua_State *L)
 {
   struct vm *vm = vm_of(L);
-  const char *path = luaL_checkstring(L, 1);
+  const char *path = reach_path(L, 1);
   char why[128] = "";
   int status;
   vm_guard(vm);

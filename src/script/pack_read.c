@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "script/pack.h"
 
 #define MOST_FILES   10000
+#define SLACK        (1 << 20)
 #define MOST_BYTES   (UINT64_C(4) << 30)
 #define MANIFEST_MAX (4 << 20)
 
@@ -126,6 +128,34 @@ static int take_file(struct unpacking *u, const char *name)
   return status;
 }
 
+static int no_manifest(struct unpacking *u)
+{
+  return err_add(u->e,
+                 "%s: has no manifest.json in front; `stoke scenario pack` "
+                 "makes packs",
+                 u->pack->path);
+}
+
+static json_value *files_of(const struct pack *p)
+{
+  return json_first(json_get(p->manifest, "files"));
+}
+
+/* From here on nothing is unpacked but what it lists; a little more than that,
+ * so that what is not listed can be named. */
+static int begin_manifest(struct unpacking *u)
+{
+  struct pack *p = u->pack;
+  double sum = SLACK;
+  p->manifest = json_parse(buf_str(&u->manifest), NULL);
+  if (!p->manifest)
+    return no_manifest(u);
+  for (const json_value *f = files_of(p); f; f = json_next(f))
+    sum += fmax(0, json_double(json_get(f, "bytes"), 0));
+  u->room = sum < (double)MOST_BYTES ? (uint64_t)sum : MOST_BYTES;
+  return 0;
+}
+
 static int take_entry(struct unpacking *u, struct archive_entry *x)
 {
   const char *name = archive_entry_pathname(x), *why;
@@ -137,10 +167,12 @@ static int take_entry(struct unpacking *u, struct archive_entry *x)
     return err_add(u->e, "%s: entry '%.80s' %s", u->pack->path,
                    name ? name : "", why);
   if (strcmp(name, "manifest.json") != 0)
-    return take_file(u, name);
+    return u->manifest.len ? take_file(u, name) : no_manifest(u);
   if (u->manifest.len)
     return err_add(u->e, "%s: has two manifests", u->pack->path);
-  return extract(u, -1, &small, name);
+  if (extract(u, -1, &small, name) < 0)
+    return -1;
+  return begin_manifest(u);
 }
 
 static int unpack(struct unpacking *u, int fd)
@@ -167,11 +199,6 @@ static int unpack(struct unpacking *u, int fd)
 }
 
 /* ---- the manifest ---- */
-
-static json_value *files_of(const struct pack *p)
-{
-  return json_first(json_get(p->manifest, "files"));
-}
 
 static bool is_included(const json_value *file)
 {
@@ -260,19 +287,24 @@ static int check_listed(const struct unpacking *u, struct err *e)
   return e->count ? -1 : 0;
 }
 
-static int read_manifest(const struct unpacking *u, struct err *e)
+/* It becomes the name of files. */
+static int take_name(struct pack *p, struct err *e)
+{
+  const char *name = json_text(json_get(p->manifest, "name"));
+  if (name && (!good_name(name) || strchr(name, '/') || name[0] == '.'))
+    return err_add(e, "%s: its manifest has a name that could lead out",
+                   p->path);
+  p->name = name ? mem_strdup(name) : NULL;
+  return 0;
+}
+
+static int read_manifest(struct unpacking *u, struct err *e)
 {
   struct pack *p = u->pack;
-  struct str text = buf_str(&u->manifest);
   const char *entry;
-  double format;
-  p->manifest = text.len ? json_parse(text, NULL) : NULL;
-  format = json_double(json_get(p->manifest, "stoke_pack"), 0);
+  double format = json_double(json_get(p->manifest, "stoke_pack"), 0);
   if (format == 0)
-    return err_add(e,
-                   "%s: has no manifest.json; `stoke scenario pack` makes "
-                   "packs",
-                   p->path);
+    return no_manifest(u);
   if (format != 1)
     return err_add(e, "%s: is of a later kind (%g); this stoke knows 1",
                    p->path, format);
@@ -280,8 +312,8 @@ static int read_manifest(const struct unpacking *u, struct err *e)
   if (!entry || !is_listed(p, entry))
     return err_add(e, "%s: its manifest names no entry of its own", p->path);
   p->entry = mem_strdup(entry);
-  if (json_text(json_get(p->manifest, "name")))
-    p->name = mem_strdup(json_text(json_get(p->manifest, "name")));
+  if (take_name(p, e) < 0)
+    return -1;
   for (const json_value *f = files_of(p); f; f = json_next(f))
     check_file(p, f, e);
   return check_listed(u, e);

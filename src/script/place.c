@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "script/vm_impl.h"
+
 void place_key(struct place *p, const char *key)
 {
   p->steps[p->depth++].key = key;
@@ -44,4 +46,16 @@ int place_error(struct place *p, const char *fmt, ...)
     va_end(ap);
   }
   return -1;
+}
+
+bool place_overflows(struct place *p, const struct vm *vm,
+                     const struct buf *out)
+{
+  if (out->len <= vm->memory_max)
+    return false;
+  place_error(p,
+              "makes it larger than the memory of a script (%zu MiB; see "
+              "--lua-memory)",
+              vm->memory_max >> 20);
+  return true;
 }

@@ -3,7 +3,11 @@
 #ifndef STOKE_SCRIPT_PLACE_H
 #define STOKE_SCRIPT_PLACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+struct buf;
+struct vm;
 
 enum { PLACE_MAX = 64 }; /* nesting that walkers follow */
 
@@ -22,6 +26,10 @@ struct place {
 void place_key(struct place *p, const char *key);
 void place_index(struct place *p, double index);
 void place_leave(struct place *p);
+/* A small table that holds another one many times, and so on, writes without
+ * end: true, and an error, when `out` is larger than scripts may be. */
+bool place_overflows(struct place *p, const struct vm *vm,
+                     const struct buf *out);
 /* Writes "<place> <words>" to p->why; returns -1. */
 int place_error(struct place *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

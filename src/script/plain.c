@@ -89,6 +89,8 @@ static int write_value(lua_State *L, struct buf *out, struct place *at)
   lua_Number x;
   const char *s;
   size_t len;
+  if (place_overflows(at, vm_of(L), out))
+    return -1;
   switch (lua_type(L, -1)) {
   case LUA_TNIL: buf_addc(out, TAG_NIL); return 0;
   case LUA_TBOOLEAN:

@@ -18,6 +18,14 @@ static bool may_read(const struct scenario *s, const char *real)
   return false;
 }
 
+const char *reach_path(lua_State *L, int i)
+{
+  size_t len;
+  const char *path = luaL_checklstring(L, i, &len);
+  luaL_argcheck(L, strlen(path) == len, i, "a path has no byte 0 in it");
+  return path;
+}
+
 char *reach(const struct vm *vm, const char *path, char why[128])
 {
   const struct scenario *s = vm->scenario;

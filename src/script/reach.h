@@ -4,8 +4,11 @@
 #ifndef STOKE_SCRIPT_REACH_H
 #define STOKE_SCRIPT_REACH_H
 
+struct lua_State;
 struct vm;
 
+/* Argument `i`, a path; raises when it is none. [-0, +0, v] */
+const char *reach_path(struct lua_State *L, int i);
 /* The real path of `path` (relative ones start in the scenario's folder),
  * owned by the caller; NULL and the reason, without the path, when there is
  * no such file or the script may not see it. */

@@ -10,7 +10,7 @@ struct pair {
   char text[32];
 };
 
-enum { PAIRS_MAX = 64 };
+enum { PAIRS_MAX = 64, HEADER_MAX = 64 << 10, TAG_MAX = 256 };
 
 static int by_name(const void *a, const void *b)
 {
@@ -123,6 +123,10 @@ void read_headers(struct reader *r, const struct field *f)
                     "%s: headers: the value of %.*s has a control "
                     "character",
                     r->what, STR_ARG(name));
+    if (value.len > HEADER_MAX)
+      vm_hook_error(r->L,
+                    "%s: headers: the value of %.*s is longer than %d KiB",
+                    r->what, STR_ARG(name), HEADER_MAX >> 10);
     for (size_t j = 0; j < i; j++)
       if (str_ieq(pairs[j].name, name))
         vm_hook_error(r->L, "%s: headers: %.*s stands there twice", r->what,
@@ -139,6 +143,8 @@ void read_headers(struct reader *r, const struct field *f)
 /* They become keys of results and of threshold expressions. */
 static bool is_tag(struct str s)
 {
+  if (s.len > TAG_MAX)
+    return false;
   for (size_t i = 0; i < s.len; i++)
     if ((unsigned char)s.p[i] < ' ' || memchr("=,{}\"", s.p[i], 5))
       return false;
@@ -151,11 +157,12 @@ void read_tags(struct reader *r, const struct field *f)
   size_t n = read_pairs(r, f, pairs);
   for (size_t i = 0; i < n; i++) {
     struct str name = pairs[i].name, value = pair_value(&pairs[i]);
-    if (!is_tag(name) || !is_tag(value))
+    struct str bad = is_tag(name) ? value : name;
+    if (!is_tag(bad))
       vm_hook_error(r->L,
-                    "%s: tags: '%.*s' must not be empty, nor have one of "
-                    "= , { } \" in it",
-                    r->what, STR_ARG(is_tag(name) ? value : name));
+                    "%s: tags: '%.40s' must not be empty or longer than %d "
+                    "bytes, nor have one of = , { } \" in it",
+                    r->what, bad.len ? bad.p : "", TAG_MAX);
     if (i)
       buf_addc(&r->out->tags, ',');
     buf_addstr(&r->out->tags, name);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/data_store.h"
 #include "data/tokenizer_store.h"
@@ -221,7 +222,8 @@ static void look(struct vm *vm, lua_CFunction fn, struct examination *x,
 static void read_script(struct scenario *s, const struct scenario_options *o,
                         struct err *e)
 {
-  struct watchdog *w = watchdog_new(o->load_ns / WATCHDOG_PATIENCE);
+  uint64_t limit = o->load_ns ? o->load_ns : 60 * NS_PER_SEC;
+  struct watchdog *w = watchdog_new(limit / WATCHDOG_PATIENCE);
   struct vm *vm = vm_bare(s, NULL);
   struct examination x = {s, e};
   unsigned before = e->count;

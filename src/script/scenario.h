@@ -57,7 +57,7 @@ struct scenario_options {
   /* A script for wrk: the URL that it is to load, and header lines of the
    * command line. NULL: it is a scenario. */
   const char *wrk_url, *wrk_headers;
-  uint64_t load_ns; /* the main chunk must return in this time; 0: 10 min */
+  uint64_t load_ns; /* the main chunk must return in this time; 0: 1 min */
   bool lenient;     /* required parameters may be missing: it will not run */
   /* What the content must hash to: a pack's file, or else the scenario's own
    * sum. NULL: whatever it is. */

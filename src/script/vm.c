@@ -204,7 +204,7 @@ void vm_leave(struct vm *vm)
     lua_sethook(vm->L, NULL, 0, 0);
   vm->alarmed = 0;
   if (vm->memory > vm->memory_max && !vm->dead)
-    make_room(vm, vm->L);
+    vm->full = !make_room(vm, vm->L);
   s->calls++;
   s->total_ns += ns;
   s->slow += ns > slow_ns;
@@ -285,11 +285,31 @@ int vm_protected(struct vm *vm, lua_CFunction fn, void *ud)
   return status;
 }
 
+/* What is alive was too much when Lua was left, where nobody can be told, and
+ * still is: then whoever enters next is refused. */
+static bool refuse(struct vm *vm, enum hook hook)
+{
+  if (!vm->full)
+    return false;
+  vm->full = vm->memory > vm->memory_max && !make_room(vm, vm->L);
+  if (!vm->full)
+    return false;
+  vm->hook = hook;
+  buf_reset(&vm->traceback);
+  buf_reset(&vm->error);
+  buf_addf(&vm->error,
+           "%s: not enough memory (the cap is %zu MiB; see --lua-memory)",
+           vm_place(vm), vm->memory_max >> 20);
+  buf_cstr(&vm->error);
+  vm_report_error(vm);
+  return true;
+}
+
 enum vm_result vm_call(struct vm *vm, enum hook hook, lua_CFunction fn,
                        void *ud)
 {
   int status;
-  if (vm->dead)
+  if (vm->dead || refuse(vm, hook))
     return VM_FAILED;
   vm_enter(vm, hook);
   status = vm_protected(vm, fn, ud);
@@ -328,6 +348,8 @@ int vm_resume(struct vm *vm, enum hook hook, lua_State *co, int nargs,
   int status;
   if (vm->dead)
     return LUA_ERRRUN;
+  if (refuse(vm, hook))
+    return LUA_ERRMEM;
   vm_enter(vm, hook);
   vm->rng = rng;
   status = protected_resume(vm, co, nargs);

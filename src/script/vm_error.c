@@ -3,6 +3,9 @@
 #include "base/log.h"
 #include "script/vm_impl.h"
 
+/* Of one error; what a script says beyond is not shown. */
+enum { MESSAGE_MAX = 4096 };
+
 /* Frames of C carry addresses that differ from run to run, and those at the
  * bottom are our own. */
 void vm_keep_traceback(struct vm *vm, const char *text)
@@ -70,7 +73,7 @@ void vm_keep_error(struct vm *vm, lua_State *L, int status)
   size_t len;
   if (lua_gettop(L) > 0 && lua_type(L, -1) == LUA_TSTRING) {
     message.p = lua_tolstring(L, -1, &len);
-    message.len = len;
+    message.len = len < MESSAGE_MAX ? len : MESSAGE_MAX;
   }
   /* error(…, 2) in a hook points at the loop that calls it. */
   if (str_starts(message, STR(VM_LOOP ":")))

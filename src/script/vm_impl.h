@@ -87,6 +87,8 @@ struct vm {
   size_t memory, memory_max, memory_peak;
   size_t ask_at;  /* memory at which room is asked for: at first the cap */
   bool over;      /* past it; the hook is set */
+  bool full;      /* what is alive is past it: see vm.c, refuse */
+  size_t lists;   /* bytes of JSON lists, which are outside of the heap */
   size_t gc_base; /* heap after the last complete collection */
 
   /* The script's own files, in the order in which they were loaded. */

@@ -369,6 +369,20 @@ BAD = {
     "no entry": ([], {"entry": "../../etc/passwd"}, "names no entry"),
     "bad listing": ([], {"files": {"init.lua": PLAIN.encode(),
                                    "../up": b"x"}}, "without a good name"),
+    "backslash": ([entry("..\\..\\evil.lua")], {}, "could lead out"),
+    "newline": ([entry("a\nb")], {}, "could lead out"),
+    "dot": ([entry("./a.lua")], {}, "could lead out"),
+    "below a file": ([entry("init.lua/x")], {}, "init.lua/x: Not a directory"),
+    "file on a folder": ([entry("a/b"), entry("a")], {
+        "files": {"init.lua": PLAIN.encode(), "a/b": b"x", "a": b"x"}},
+        "a: is in it twice"),
+    "another path behind": ([entry("ok.lua", pax_headers={
+        "path": "../../evil.lua"})], {}, "could lead out"),
+    "deep": ([entry("a/" * 3000 + "x")], {}, "could lead out"),
+    "name that climbs": ([], {"name": "../../evil"}, "could lead out"),
+    "hidden name": ([], {"name": ".bashrc"}, "could lead out"),
+    "more than listed": ([entry("big.lua", b"0" * (3 << 20))], {},
+                         "unpacks to more than it may"),
     "unknown parameter": ([], {"parameters": {"zz": "1"}}, "parameter zz"),
 }
 
@@ -386,12 +400,39 @@ def test_bad_packs_are_refused(stoke, server, tmp_path, case):
 
 
 def test_a_bomb_is_not_unpacked(stoke, server, tmp_path):
-    with tarfile.open(tmp_path / "p.tar.gz", "w:gz") as t:
-        for i in range(10002):
-            t.addfile(*[x if k == 0 else io.BytesIO(x)
-                        for k, x in enumerate(entry(f"f{i}", b""))])
+    forge(tmp_path / "p.tar.gz",
+          *[entry(f"f{i}", b"") for i in range(10002)])
     r = stoke.run("p.tar.gz", "-u", server.url, "-m", "m", "-n", 1, code=2)
     assert r.code == 2 and "more than 10000 files" in r.err, r
+
+
+def test_nothing_is_unpacked_before_the_manifest(stoke, server, tmp_path):
+    with tarfile.open(tmp_path / "p.tar.gz", "w:gz") as t:
+        info, content = entry("init.lua", PLAIN.encode())
+        t.addfile(info, io.BytesIO(content))
+        info, content = entry("manifest.json", b"{}")
+        t.addfile(info, io.BytesIO(content))
+    r = stoke.run("p.tar.gz", "-u", server.url, "-m", "m", "-n", 1, code=2)
+    assert "no manifest.json in front" in r.err, r
+    with tarfile.open(tmp_path / "q.tar.gz", "w:gz") as t:
+        info, content = entry("manifest.json", b" " * (5 << 20))
+        t.addfile(info, io.BytesIO(content))
+    r = stoke.run("q.tar.gz", "-u", server.url, "-m", "m", "-n", 1, code=2)
+    assert "manifest.json: unpacks to more than it may" in r.err, r
+
+
+@pytest.mark.parametrize("name", ["../../up", "a/b", ".hidden", "a\\\\b",
+                                  "two\\nlines", "\\27[2J", "x" * 200])
+def test_a_name_is_no_path_and_no_picture(stoke, tmp_path, name):
+    """It names files (NAME.tar.gz) and stands in lists."""
+    (tmp_path / "s.lua").write_text(
+        f'return {{ name = "{name}", request = print }}')
+    r = scenario(stoke, "pack", "s.lua")
+    assert r.code == 2 and "name must be a" in r.err, r
+    (tmp_path / "s.lua").write_text(
+        'return { description = "\\27[2J", request = print }')
+    r = scenario(stoke, "show", "s.lua")
+    assert r.code == 2 and "without control characters" in r.err, r
 
 
 def test_what_is_no_pack(stoke, server, tmp_path):

@@ -131,12 +131,38 @@ for _, value in ipairs { 0 / 0, math.huge, -math.huge, print, coroutine.create(p
   fails("encoding " .. tostring(value), json.encode, value)
 end
 
+-- A small table that says much: shared, not nested in itself.
+local tree = { "x" }
+for _ = 1, 40 do tree = { tree, tree } end
+assert(fails("a tree of one leaf", json.encode, tree):find("memory"))
+local flat, long = {}, ("x"):rep(1e6)
+for i = 1, 1000 do flat[i] = long end
+assert(fails("a list of one text", json.encode, flat):find("memory"))
+local list = json.list()
+assert(fails("a tree in a list", list.add, list, tree):find("memory"))
+assert(#list == 0 and list:text() == "[]")
+-- Lists are not in the Lua heap, and have a limit all the same.
+assert(fails("a list that grows", function() repeat list:add(long) until false end)
+  :find("memory"))
+list = nil
+for _ = 1, 200 do json.list():add(long) end
+assert(fails("a text of many values", json.decode, "[" .. ("1,"):rep(4e6) .. "1]")
+  :find("memory"))
+collectgarbage()
+
+fails("more files than there may be", function()
+  for i = 1, 1000 do stoke.data.open("box_bombs.lua", { format = "lines", block = i }) end
+end)
+
 -- ---- sorting with nonsense ----
 
 local many = {}
 for i = 1, 1000 do many[i] = i % 7 end
 pcall(table.sort, many, function() return true end)
 fails("sorting with an error", table.sort, many, function() error("no") end)
+pcall(table.sort, many, function(a, b) many[#many + 1] = 1 return a < b end)
+pcall(table.sort, many, function() for i = 1, #many do many[i] = nil end return true end)
+pcall(table.sort, { 0 / 0, 1, 0 / 0, 2, 0 / 0 })
 fails("sorting mixed values", table.sort, { 1, "a", {} })
 
 -- ---- errors about errors ----
@@ -144,5 +170,40 @@ fails("sorting mixed values", table.sort, { 1, "a", {} })
 assert(pcall(xpcall, function() error("a") end, function() error("b") end))
 assert(pcall(xpcall, function() error("a") end, function() return dive(1) end))
 assert(select(2, pcall(error)) == nil)
+fails("an error whose text is none", function()
+  error(tostring(setmetatable({}, { __tostring = function() return {} end })))
+end)
+assert(select(3, xpcall(error, function(e) error(e) end, "x")) == nil)
+local co_handler = coroutine.wrap(function()
+  return xpcall(error, function(e) coroutine.yield(e) end, "x")
+end)
+pcall(co_handler) pcall(co_handler)
+local odd = setmetatable({}, { __index = error, __newindex = error, __call = error,
+  __concat = error, __eq = error, __lt = error, __len = error, __unm = error })
+for _, f in ipairs { function() return odd.x end, function() odd.x = 1 end, odd,
+                     function() return odd .. "" end, function() return -odd end } do
+  fails("a metamethod that raises", f)
+end
+
+-- ---- arguments beyond all bounds ----
+
+for _, case in ipairs {
+  { string.format, "%" }, { string.format, "%#-+ 0100d", 1 }, { select, -2 ^ 31 }, { next, {}, 1 },
+  { table.concat, { {} } }, { string.gsub, "abc", "a" }, { string.gsub, "abc", "%f", "" },
+  { string.gsub, "abc", "%b", "" }, { string.gsub, "a", ".", function() return {} end },
+  { coroutine.wrap(function() end), coroutine.yield }, { tonumber, "1", 1e300 }, { jit.off, 5 },
+  { stoke.rng, -1 }, { stoke.rng, 0 / 0 }, { stoke.dist, ("("):rep(1e6) },
+  { stoke.duration, ("9"):rep(1e5) }, { stoke.base64 }, { load("error('x')", "@/etc/passwd") },
+} do
+  local called = pcall(unpack(case))
+  assert(not called or case[2] == coroutine.yield)
+end
+for _, f in ipairs { os.date, os.time, string.rep, string.sub, string.byte, unpack,
+                     bit.lshift, bit.tohex, math.floor, tostring } do
+  for _, x in ipairs { 0 / 0, math.huge, -math.huge, 2 ^ 53, -2 ^ 53, "x", ("%c"):rep(1e4) } do
+    pcall(f, x) pcall(f, "x", x) pcall(f, {}, x) pcall(f, {}, x, x)
+    pcall(f, x, { year = x, month = x, day = x })
+  end
+end
 
 return { request = function() end }

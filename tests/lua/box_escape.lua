@@ -65,6 +65,13 @@ f, err = load(bytecode, "=x", "b")
 assert(f == nil and err:find("mode"), err)
 assert(string.dump == nil)
 
+-- Nor behind what a reader of files skips, nor in a module.
+for _, head in ipairs { "\239\187\191", "#!/bin/x\n", "\239\187\191#\n" } do
+  f, err = load(head .. bytecode)
+  assert(f == nil and type(err) == "string", "bytecode behind '" .. head .. "'")
+end
+assert(refused("bytecode as a module", require, "bytecode"):find("mode"))
+
 -- Text is fine, also in pieces and with an environment.
 pieces = { "return ", "x", nil }
 assert(load(function() return table.remove(pieces, 1) end, "=x", "t", { x = 5 })() == 5)
@@ -87,6 +94,17 @@ assert(getmetatable(print) == nil and getmetatable(1) == nil and getmetatable(ni
 assert(newproxy == nil)
 setmetatable({}, { __gc = function() error("finalised") end })
 collectgarbage()
+
+-- What a script does to its own modules is its own trouble.
+for _, name in ipairs { "preload", "loaders", "path", "cpath", "searchpath", "loadlib" } do
+  assert(package[name] == nil)
+end
+package.loaded.io = { mine = true }
+assert(require("io").mine and require("io").open == nil)
+package.loaded.io = nil
+
+-- C functions show no address of C's.
+assert(tostring(print):find("^function: builtin: %d+$") or tostring(print):find("^function: 0x"))
 
 -- ---- environments ----
 
@@ -113,11 +131,17 @@ refused("an endless interval", math.random, 1, math.huge)
 -- ---- files ----
 
 for _, path in ipairs { "/etc/passwd", "../outside.txt", "/dev/zero", "/proc/self/environ", "/",
-                        "link.txt", "linked/outside.txt", "nothing.txt", "..", "",
-                        "a\0b" } do
+                        "/proc/self/mem", "/proc/self/root/etc/passwd", "/proc/self/fd/0",
+                        "/dev/stdin", "data/../../outside.txt", "~root/x", "file:///etc/passwd",
+                        "link.txt", "linked/outside.txt", "nothing.txt", "..", "", ".",
+                        "pipe" } do
   local text, why = stoke.read(path)
   assert(text == nil and type(why) == "string", path .. " could be read")
   assert(stoke.lines(path) == nil)
+  refused("opening " .. path, stoke.data.open, path)
+end
+for _, read in ipairs { stoke.read, stoke.lines, stoke.data.open } do
+  assert(refused("a path with a 0", read, "data/inside.txt\0x"):find("byte 0"))
 end
 assert(stoke.read("data/inside.txt") == "inside")
 assert(stoke.read("./data/../data/inside.txt") == "inside")

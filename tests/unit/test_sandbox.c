@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "script_box.h"
 
 /* Tests of the box are Lua files that run in a VM: a copy is made in the
@@ -26,7 +27,8 @@ static struct scenario *open_test(const char *name, size_t memory, bool unsafe,
                                   struct err *e)
 {
   char *text = read_test(name), path[64];
-  struct scenario_options o = {.memory = memory, .unsafe = unsafe};
+  struct scenario_options o = {
+      .memory = memory, .unsafe = unsafe, .load_ns = 600 * NS_PER_SEC};
   snprintf(path, sizeof path, "box/%s", name);
   o.name = box_write(path, text);
   mem_free(text);
@@ -51,12 +53,16 @@ static void link_in(const char *target, const char *name)
 
 static void ways_out_of_the_box(void **state)
 {
+  char pipe_path[160];
   (void)state;
   box_write("outside.txt", "secret");
   box_write("outside/outside.txt", "secret");
   box_write("outside/mod.lua", "return {}");
   box_write("box/data/inside.txt", "inside");
   box_write("box/data/mod.lua", "return { here = true }");
+  box_write("box/bytecode.lua", "\x1bLJ\x02\x02\x0b");
+  snprintf(pipe_path, sizeof pipe_path, "%s/box/pipe", box_folder);
+  assert_int_equal(mkfifo(pipe_path, 0600), 0);
   link_in("../outside.txt", "link.txt");
   link_in("../outside", "linked");
   link_in("../outside/mod.lua", "linkmod.lua");

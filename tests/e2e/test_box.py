@@ -1,0 +1,92 @@
+"""Scripts that would take the machine: what ends them while a run goes on.
+(What a script can do when it is loaded is tests/lua/box_*.lua.)"""
+
+import pytest
+from harness.raw import delta, stream, text
+
+pytestmark = pytest.mark.asan
+
+
+@pytest.fixture
+def box(stoke, raw_server, tmp_path):
+    """box(lua, *flags, code=1): a run of the table `{ lua }`."""
+    server = raw_server(lambda q: stream(text("a"), delta("stop")))
+
+    def run(lua, *flags, code=1, **keywords):
+        (tmp_path / "s.lua").write_text("return {\n" + lua + "\n}\n")
+        return stoke.load(server.url, "s.lua", "--lua-memory", "16M", *flags,
+                          code=code, **keywords)
+
+    return run
+
+
+def test_branches_without_end(box):
+    """Each is small, and none ever gets to a line of its own in Lua."""
+    r = box("""load = { num_sessions = 1 },
+      session = function(s)
+        local function fork(b) b:parallel { fork, fork } end
+        fork(s)
+      end""", timeout=120)
+    assert r.stoke["sessions"]["failed"] == 1
+    assert "not enough memory (the cap is 16 MiB" in r.out
+
+
+def test_a_session_that_only_waits_for_nothing(box):
+    """It lets the others run, and ends with the run."""
+    r = box("""load = { max_concurrency = 2, duration = "300ms", drain = "200ms" },
+      session = function(s)
+        if s.id == 1 then while true do s:sleep(0) end end
+        s:request { prompt = "x" }
+        s:sleep("10ms")
+      end""", code=0)
+    assert r.stoke["sessions"]["cut"] == 1
+    assert r.stoke["sessions"]["completed"] > 1
+
+
+def test_what_fills_the_heap_stays_a_script_error(box):
+    r = box("""load = { num_requests = 4 },
+      request = function(ctx)
+        kept = kept or {}
+        while ctx.id > 1 do kept[#kept + 1] = { #kept } end
+        return { prompt = "x" }
+      end""", code=0)
+    assert r.outcomes["ok"] == 1 and r.outcomes["script"] == 3
+    assert "not enough memory" in r.err
+
+
+def test_long_words_of_an_error(box):
+    r = box("""request = function() error(("x"):rep(2e6)) end""", "-n", 1)
+    assert r.outcomes == {"script": 1}
+    assert len(r.err) + len(r.out) < 30000
+
+
+@pytest.mark.parametrize("field, words", [
+    ('headers = { ["X-Big"] = ("x"):rep(1e6) }',
+     "the value of X-Big is longer than 64 KiB"),
+    ('tags = { a = ("x"):rep(1e6) }', "or longer than 256 bytes"),
+    ('tags = { [("x"):rep(1e6)] = "a" }', "or longer than 256 bytes"),
+])
+def test_long_words_of_a_request(box, field, words):
+    r = box('request = function() return { prompt = "x", ' + field
+            + " } end", "-n", 1)
+    assert r.outcomes == {"script": 1} and words in r.err
+
+
+def test_a_body_that_is_a_tree_of_one_leaf(box):
+    r = box("""request = function()
+        local tree = { "x" }
+        for _ = 1, 40 do tree = { tree, tree } end
+        return { messages = { { role = "user", content = tree } } }
+      end""", "-n", 1)
+    assert r.outcomes == {"script": 1}
+    assert "larger than the memory of a script (16 MiB" in r.err
+
+
+@pytest.mark.parametrize("call, words", [
+    ('run:say(("x"):rep(1e5))', "more than 1 MiB was said"),
+    ('run:report("n" .. i, ("x"):rep(1e6))', "16 MiB of reports already"),
+])
+def test_what_control_may_say(box, call, words):
+    r = box(f"""request = function() return {{ prompt = "x" }} end,
+      control = function(run) for i = 1, 1e5 do {call} end end""")
+    assert words in r.err
