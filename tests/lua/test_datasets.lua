@@ -104,8 +104,8 @@ end
 
 describe("random", function()
   it("draws lengths evenly, ends included", function()
-    local list = requests("random", { random_input_len = 11, random_range_ratio = "0.3",
-      random_output_len = 10 }, 7000)
+    local list = requests("random", { num_prompts = 7000, random_input_len = 11,
+      random_output_len = 10, random_range_ratio = "0.3" }, 7000)
     local seen, low, high = tally(list, function(q) return words_in(q.prompt) end)
     equal({ low, high }, { 7, 13 }) -- one of the 11 is the tokenizer's own
     for n = 7, 13 do assert(math.abs(seen[n] - 1000) < 150, n .. ": " .. seen[n]) end
@@ -125,7 +125,7 @@ describe("random", function()
     local list, data = requests("random", { random_input_len = 5, random_batch_size = 4,
       num_prompts = 10 }, 3)
     equal(data.n, 3)
-    equal(#list[1].prompt, 4)
+    equal({ #list[1].prompt, #list[3].prompt }, { 4, 2 })
   end)
 
   it("knows a ratio for each side", function()
@@ -204,7 +204,7 @@ end)
 
 describe("random-mm", function()
   it("draws pictures by their weights, and how many evenly", function()
-    local list = requests("random_mm", { random_input_len = 5,
+    local list = requests("random_mm", { num_prompts = 3000, random_input_len = 5,
       random_mm_base_items_per_request = 2, random_mm_num_mm_items_range_ratio = 0.5,
       random_mm_bucket_config = "{(10, 20, 1): 0.75, (30, 40, 1): 0.25, (9, 9, 16): 0}" }, 3000)
     local numbers, sizes, all = {}, {}, 0
@@ -222,7 +222,7 @@ describe("random-mm", function()
   end)
 
   it("keeps to the limit of pictures", function()
-    local _, data = requests("random_mm", { random_input_len = 5,
+    local _, data = requests("random_mm", { num_prompts = 3000, random_input_len = 5,
       random_mm_base_items_per_request = 2, random_mm_num_mm_items_range_ratio = 0.5,
       random_mm_limit_mm_per_prompt = '{"image": 2, "video": 0}' }, 1)
     equal({ data.least, data.most }, { 1, 2 })

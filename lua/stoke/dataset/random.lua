@@ -62,14 +62,15 @@ local function draw(data, ctx, ruler)
     ctx.params.random_prefix_len + n + ruler.special
 end
 
-function random.request(data, _, ctx, ruler)
-  local prompts, input = {}, 0
-  for i = 1, ctx.params.random_batch_size do
+-- The last batch has what is left.
+function random.request(data, i, ctx, ruler)
+  local prompts, input, batch = {}, 0, ctx.params.random_batch_size
+  for k = 1, math.min(batch, ctx.params.num_prompts - (i - 1) * batch) do
     local n
-    prompts[i], n = draw(data, ctx, ruler)
+    prompts[k], n = draw(data, ctx, ruler)
     input = input + n
   end
-  return { prompt = #prompts > 1 and prompts or prompts[1], input = input,
+  return { prompt = batch > 1 and prompts or prompts[1], input = input,
     output = ctx.rng:int(data.output[1], data.output[2]) }
 end
 
