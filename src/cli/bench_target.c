@@ -70,14 +70,44 @@ static void add_notice(struct run_options *r, struct buf *text)
   buf_free(text);
 }
 
+/* What a path says by its end; NULL: nothing that is known. */
+static const struct bench_backend *backend_of_path(struct str path)
+{
+  const struct bench_backend *best = NULL;
+  ptrdiff_t query = str_find(path, STR("?"));
+  if (query >= 0)
+    path.len = (size_t)query;
+  while (path.len && path.p[path.len - 1] == '/')
+    path.len--;
+  for (size_t i = 0; i < N_BACKENDS; i++)
+    if (!backends[i].why && str_ends(path, str_of(backends[i].tail)) &&
+        (!best || strlen(backends[i].tail) > strlen(best->tail)))
+      best = &backends[i];
+  return best;
+}
+
+/* The way that fits the path, for a message. */
+static const char *right_backend(const struct bench_backend *at)
+{
+  return strcmp(at->api, "completions") == 0 ? "openai" : at->name;
+}
+
+/* A whole request URL says itself what is spoken there, when nobody does. */
+static const char *backend_name(const struct bench_flags *f)
+{
+  const struct bench_backend *at =
+      f->base_url && !f->endpoint ? backend_of_path(str_of(f->base_url)) : NULL;
+  if (f->endpoint_type || f->backend)
+    return f->endpoint_type ? f->endpoint_type : f->backend;
+  return at ? right_backend(at) : "openai";
+}
+
 const struct bench_backend *bench_backend_of(const struct bench_flags *f,
                                              struct run_options *r,
                                              struct err *e)
 {
   const char *flag = f->endpoint_type ? "--endpoint-type" : "--backend";
-  const char *name = f->endpoint_type ? f->endpoint_type
-                     : f->backend     ? f->backend
-                                      : "openai";
+  const char *name = backend_name(f);
   for (size_t i = 0; i < N_BACKENDS; i++) {
     const struct bench_backend *b = &backends[i];
     struct buf text = {0};
@@ -159,28 +189,6 @@ static void notice_unused(const struct bench_flags *f, struct run_options *r)
 
 /* ---- the endpoint ---- */
 
-/* What a path says by its end; NULL: nothing that is known. */
-static const struct bench_backend *backend_of_path(struct str path)
-{
-  const struct bench_backend *best = NULL;
-  ptrdiff_t query = str_find(path, STR("?"));
-  if (query >= 0)
-    path.len = (size_t)query;
-  while (path.len && path.p[path.len - 1] == '/')
-    path.len--;
-  for (size_t i = 0; i < N_BACKENDS; i++)
-    if (!backends[i].why && str_ends(path, str_of(backends[i].tail)) &&
-        (!best || strlen(backends[i].tail) > strlen(best->tail)))
-      best = &backends[i];
-  return best;
-}
-
-/* The way that fits the path, for a message. */
-static const char *right_backend(const struct bench_backend *at)
-{
-  return strcmp(at->api, "completions") == 0 ? "openai" : at->name;
-}
-
 /* A body and a path of different kinds are a 422 for every request. */
 static bool fits(const struct bench_flags *f, const struct bench_backend *b,
                  struct err *e)
@@ -208,6 +216,24 @@ static bool fits(const struct bench_flags *f, const struct bench_backend *b,
   return false;
 }
 
+static bool fits_url(const struct bench_flags *f, const struct bench_backend *b,
+                     struct err *e)
+{
+  const struct bench_backend *at =
+      f->base_url ? backend_of_path(str_of(f->base_url)) : NULL;
+  struct buf url = {0};
+  if (!at || strcmp(at->tail, b->tail) == 0)
+    return true;
+  mask_url(&url, str_of(f->base_url));
+  err_add(e,
+          "--base-url %s: %s %s sends another kind of body there; use "
+          "--backend %s, or leave the path out",
+          buf_cstr(&url), f->endpoint_type ? "--endpoint-type" : "--backend",
+          b->name, right_backend(at));
+  buf_free(&url);
+  return false;
+}
+
 static void set(struct run_options *r, const char *key, const char *value,
                 const char *place, struct err *e)
 {
@@ -220,7 +246,8 @@ static void set_endpoint(const struct bench_flags *f,
 {
   bool own = strcmp(b->api, "embeddings_chat") == 0;
   if (!f->endpoint) {
-    set(r, "endpoint", b->api, "--backend", e);
+    if (fits_url(f, b, e))
+      set(r, "endpoint", b->api, "--backend", e);
   } else if (!fits(f, b, e)) {
     return;
   } else if (own && strcmp(f->endpoint, "/v1/embeddings") != 0) {

@@ -367,9 +367,10 @@ static void check_flat(struct settling *s)
             "%s",
             open ? "no gap at inf" : "none");
   if (l->num_requests && l->max_concurrency > l->num_requests)
-    option_list_add(&r->options.notices,
-                    STR("--max-concurrency is larger than --num-requests: all "
-                        "requests leave at once"));
+    option_list_add(
+        &r->options.notices,
+        STR("--max-concurrency is larger than the number of requests: all "
+            "leave at once"));
 }
 
 static void check_functions(struct settling *s)

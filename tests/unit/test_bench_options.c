@@ -210,6 +210,24 @@ static void every_backend_has_its_path(void **state)
               "/gw/v1/chat/completions");
 }
 
+static void whole_urls_name_the_backend(void **state)
+{
+  struct parsed p;
+  (void)state;
+  PARSE_OK(&p, "--model", "M", "--base-url",
+           "http://h/v1/chat/completions?x=1");
+  assert_string_equal(p.b.backend->name, "openai-chat");
+  assert_string_equal(p.r.config.endpoint, "chat");
+  assert_string_equal(p.r.config.base_url, "http://h");
+  done(&p);
+  endpoint_of("completions", "http://h/v1/completions", "vllm", NULL);
+  PARSE_BAD("--base-url http://h/v1/chat/completions: --backend vllm sends "
+            "another kind of body there; use --backend openai-chat, or leave "
+            "the path out\n",
+            "--model", "M", "--base-url", "http://h/v1/chat/completions",
+            "--backend", "vllm");
+}
+
 static void body_and_path_of_different_kinds(void **state)
 {
   (void)state;
@@ -543,6 +561,7 @@ int main(void)
       cmocka_unit_test(hosts_as_people_write_them),
       cmocka_unit_test(base_url_goes_first),
       cmocka_unit_test(every_backend_has_its_path),
+      cmocka_unit_test(whole_urls_name_the_backend),
       cmocka_unit_test(body_and_path_of_different_kinds),
       cmocka_unit_test(old_backends_and_what_cannot_be),
       cmocka_unit_test(extra_body_goes_before_the_sampling),
