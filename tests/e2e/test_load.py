@@ -108,6 +108,23 @@ def test_overflow_drop_counts_and_forgets(stoke, mock):
     assert max(q["queue_ms"] for q in r.requests) < 50 * PATIENCE
 
 
+def test_a_cap_on_those_without_a_first_token(stoke, mock):
+    server = mock("--ttft", "100ms", "--itl", "100ms", "--tokens", 5)
+    r = stoke.load(server.url, "-R", 100, "--arrival", "constant", "-n", 12,
+                   "--max-prefill", 3)
+    steps = sorted([(q["sent_s"], 1) for q in r.requests] +
+                   [(q["first_token_s"], -1) for q in r.requests])
+    waiting = most = 0
+    for _, step in steps:
+        waiting += step
+        most = max(most, waiting)
+    assert most == 3
+    # It caps no others: these go on while more are sent.
+    answering = max(sum(q["sent_s"] <= p["sent_s"] < q["done_s"] for q in r.requests)
+                    for p in r.requests)
+    assert answering > 3
+
+
 def test_pacing_spaces_the_starts_of_a_slot(stoke, mock):
     server = mock("--ttft", "5ms", "--tokens", 1)
     r = stoke.load(server.url, "-c", 1, "-n", 6, "--pacing", "100ms")
