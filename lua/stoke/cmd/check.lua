@@ -294,7 +294,8 @@ function doctor:answer()
     return false
   end
   -- The Responses API refuses less than 16.
-  local a = self:ask(false, self.request.api == "responses" and 16 or 1)
+  local few = self.request.api == "responses" and 16 or 1
+  local a = self:ask(false, few)
   self.last = a.unmade and self.last or a
   if a.unmade or not FINE[a.outcome] then
     self:failed("answer", a)
@@ -308,7 +309,7 @@ function doctor:answer()
   self:find("ok", "answer", ("%s in %s%s"):format(
     self.request.api == "embeddings" and "vectors"
       or a.outcome == "empty" and "no text within one token (a model that thinks first?)"
-      or "one token", ms(a.seconds.total),
+      or few == 1 and "one token" or few .. " tokens", ms(a.seconds.total),
     a.streamed and ", though as a stream that nobody asked for" or ""))
   return true
 end
@@ -454,7 +455,7 @@ function doctor:examine()
   self:key(self.refused)
   if self.refused then return end
   self:metrics()
-  self:tokenize()
+  if self.alone then self:tokenize() end -- the model is there
   self:server()
 end
 
