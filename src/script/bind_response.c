@@ -121,12 +121,23 @@ void response_push_copy(lua_State *L, const struct response *r)
   lua_setmetatable(L, -2);
 }
 
+/* Blames the function `level` calls above. */
+static int fail(lua_State *L, int level, const char *words, const char *name)
+{
+  luaL_where(L, level);
+  lua_pushfstring(L, words, name);
+  lua_concat(L, 2);
+  return lua_error(L);
+}
+
 static const struct response *shown_by(lua_State *L, struct response_box *box,
-                                       bool text)
+                                       bool text, int level)
 {
   if (!box->response)
-    luaL_error(L, "this response is gone: a hook's response is valid until "
-                  "the hook returns; keep the fields you need instead");
+    fail(L, level,
+         "this response is gone: a hook's response is valid until %s; keep the "
+         "fields you need instead",
+         "the hook returns");
   if (box->look)
     box->look(box, text);
   return box->response;
@@ -420,7 +431,7 @@ static void push_e2el(lua_State *L, const struct response *r)
 static int json_l(lua_State *L)
 {
   const struct response *r =
-      shown_by(L, luaL_checkudata(L, 1, RESPONSE_MT), true);
+      shown_by(L, luaL_checkudata(L, 1, RESPONSE_MT), true, 1);
   size_t at = 0;
   struct str text = {NULL, 0};
   if (r->wire)
@@ -480,10 +491,12 @@ static bool is_text(const char *name)
 }
 
 /* Upvalue 1: name -> number of the field, negative for texts; 2: the one
- * response of all hooks, which is known sooner than by its metatable. */
+ * response of all hooks, which is known sooner than by its metatable; 3: how
+ * far up the script is. */
 static int index_l(lua_State *L)
 {
   void *ud = lua_touserdata(L, 1);
+  int level = (int)lua_tointeger(L, lua_upvalueindex(3));
   lua_Integer i;
   if (!ud || ud != lua_touserdata(L, lua_upvalueindex(2)))
     ud = luaL_checkudata(L, 1, RESPONSE_MT);
@@ -491,28 +504,42 @@ static int index_l(lua_State *L)
   lua_rawget(L, lua_upvalueindex(1));
   i = lua_tointeger(L, -1);
   if (i == 0)
-    return luaL_error(L, "a response has no field '%s'",
-                      lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2)
-                                                    : luaL_typename(L, 2));
-  fields[(i < 0 ? -i : i) - 1].push(L, shown_by(L, ud, i < 0));
+    return fail(L, level, "a response has no field '%s'",
+                lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2)
+                                              : luaL_typename(L, 2));
+  fields[(i < 0 ? -i : i) - 1].push(L, shown_by(L, ud, i < 0, level));
   return 1;
 }
 
-void bind_response(lua_State *L)
+void response_push_index(lua_State *L, int level)
 {
-  luaL_newmetatable(L, RESPONSE_MT);
-  response_push(L);
   lua_newtable(L);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     lua_Integer number = (lua_Integer)i + 1;
     lua_pushinteger(L, is_text(fields[i].name) ? -number : number);
     lua_setfield(L, -2, fields[i].name);
   }
-  lua_pushvalue(L, -2);
-  lua_pushcclosure(L, index_l, 2);
-  lua_setfield(L, -3, "__index");
-  vm_set_ref(L, REF_RESPONSE);
+  vm_push_ref(L, REF_RESPONSE);
+  lua_pushinteger(L, level);
+  lua_pushcclosure(L, index_l, 3);
+}
+
+void response_set_index(lua_State *L)
+{
+  luaL_getmetatable(L, RESPONSE_MT);
+  lua_insert(L, -2);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}
+
+void bind_response(lua_State *L)
+{
+  luaL_newmetatable(L, RESPONSE_MT);
   lua_pushliteral(L, RESPONSE_MT);
   lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
+  response_push(L);
+  vm_set_ref(L, REF_RESPONSE);
+  response_push_index(L, 1);
+  response_set_index(L);
 }

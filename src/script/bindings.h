@@ -38,6 +38,10 @@ struct response_box {
 };
 void bind_response(struct lua_State *L);                 /* [-0, +0, m] */
 struct response_box *response_push(struct lua_State *L); /* [-0, +1, m] */
+/* The function that finds fields, (response, name) -> value; errors blame the
+ * function `level` calls above. */
+void response_push_index(struct lua_State *L, int level); /* [-0, +1, m] */
+void response_set_index(struct lua_State *L);             /* [-1, +0, m] */
 /* One that stays: a copy of *r, for as long as Lua holds it. */
 void response_push_copy(struct lua_State *L,
                         const struct response *r); /* [-0, +1, m] */

@@ -87,7 +87,7 @@ static int see(struct exchange *x)
   const struct vm_events e = {
       .response = &r,
       .n = u->n,
-      .first = u->before == 0,
+      .before = u->before,
       .text = texts(u, x),
       .ends = u->ends,
       .show = show,

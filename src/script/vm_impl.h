@@ -70,6 +70,7 @@ struct vm {
   const struct vm_http *http;  /* or NULL */
   struct request http_request; /* of run:http; reused */
   int32_t *stream_state;       /* of vm_stream.c's loop; NULL: none yet */
+  double *stream_id;           /* of the request that is shown there */
   bool stream_texts;           /* on_chunk takes them */
   uintptr_t stack_base;        /* C's stack where Lua was entered */
   bool dead;

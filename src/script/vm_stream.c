@@ -5,13 +5,24 @@
 
 /* The loop over the events of a read. It is Lua because only so it is compiled
  * and the hook with it: a call of a Lua function from C costs more than all
- * else that an event does here. state[0] says which event it is, from 1, and
- * behind that stands where texts begin and end: it cuts one string to pieces,
- * which needs no call either. */
+ * else that an event does here. For texts it cuts one string to pieces, which
+ * needs no call either, and the fields that say where we are need none.
+ *   state[0]     the event it is at, from 1
+ *   state[1]     the answer's events before those; -1: the loop isn't running
+ *   state[2]     0: there the first text begins
+ *   state[2 + i] where the text of event i ends */
 static const char loop[] =
-    "local on_chunk, r, state, sub = ...\n"
+    "local on_chunk, r, state, id, field, sub = ...\n"
+    "local function index(self, name)\n"
+    "  if self == r and state[1] >= 0 then\n"
+    "    if name == 'chunks' then return state[1] + state[0] end\n"
+    "    if name == 'id' then return id[0] end\n"
+    "  end\n"
+    "  local value = field(self, name)\n"
+    "  return value\n"
+    "end\n"
     "if not sub then\n"
-    "  return function(n)\n"
+    "  return index, function(n)\n"
     "    for i = 1, n do\n"
     "      state[0] = i\n"
     "      local verdict = on_chunk(r)\n"
@@ -19,13 +30,15 @@ static const char loop[] =
     "    end\n"
     "  end\n"
     "end\n"
-    "return function(n, text)\n"
+    "return index, function(n, text)\n"
     "  for i = 1, n do\n"
     "    state[0] = i\n"
-    "    local verdict = on_chunk(r, sub(text, state[i] + 1, state[i + 1]))\n"
+    "    local verdict = on_chunk(r, sub(text, state[i + 1] + 1, state[i + "
+    "2]))\n"
     "    if verdict ~= nil and verdict ~= true then return verdict end\n"
     "  end\n"
     "end\n";
+enum { STATE_AT, STATE_BEFORE, STATE_ENDS = 3, STATE_SIZE = 3 + VM_EVENTS_MAX };
 
 /* What vm_stream is about, for run_events. */
 struct stream {
@@ -61,20 +74,35 @@ static bool takes_text(lua_State *L)
   return takes;
 }
 
-/* An array of int32_t, in whose memory C writes. [-0, +1, e] */
-static int32_t *push_state(lua_State *L)
+/* To open it a second time would make what exists already invalid: an unboxed
+ * script may have it too. [-0, +1, e] */
+static void push_ffi(lua_State *L)
 {
-  lua_pushcfunction(L, luaopen_ffi);
-  lua_call(L, 0, 1);
-  lua_getfield(L, -1, "new");
-  lua_pushliteral(L, "int32_t[?]");
-  lua_pushinteger(L, VM_EVENTS_MAX + 2);
-  lua_call(L, 2, 1);
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "ffi");
+  if (lua_isnil(L, -1)) {
+    lua_pushcfunction(L, luaopen_ffi);
+    lua_call(L, 0, 1);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -4, "ffi");
+    lua_remove(L, -2);
+  }
   lua_remove(L, -2);
-  return (int32_t *)lua_topointer(L, -1);
 }
 
-/* The loop keeps the state. [-0, +0, e] */
+/* An array in whose memory C writes. [-0, +1, e] */
+static void *push_array(lua_State *L, const char *type, int n)
+{
+  push_ffi(L);
+  lua_getfield(L, -1, "new");
+  lua_pushstring(L, type);
+  lua_pushinteger(L, n);
+  lua_call(L, 2, 1);
+  lua_remove(L, -2);
+  return (void *)lua_topointer(L, -1);
+}
+
+/* The loop keeps the arrays. [-0, +0, e] */
 static void make_loop(lua_State *L, struct vm *vm)
 {
   int32_t *state;
@@ -83,13 +111,16 @@ static void make_loop(lua_State *L, struct vm *vm)
   vm_push_hook(vm, HOOK_ON_CHUNK);
   vm->stream_texts = takes_text(L);
   vm_push_ref(L, REF_RESPONSE);
-  state = push_state(L);
+  state = push_array(L, "int32_t[?]", STATE_SIZE);
+  vm->stream_id = push_array(L, "double[?]", 1);
+  response_push_index(L, 2);
   if (vm->stream_texts)
     vm_push_ref(L, REF_STREAM);
   else
     lua_pushnil(L);
-  lua_call(L, 4, 1);
+  lua_call(L, 6, 2);
   vm_set_ref(L, REF_STREAM);
+  response_set_index(L);
   vm->stream_state = state;
 }
 
@@ -134,19 +165,23 @@ static void call_once(lua_State *L, struct vm *vm, const struct vm_events *e)
 static void call_loop(lua_State *L, struct vm *vm, const struct vm_events *e,
                       struct response_box *box)
 {
-  if (!vm->stream_state)
+  int32_t *state = vm->stream_state;
+  if (!state) {
     make_loop(L, vm);
+    state = vm->stream_state;
+  }
   vm_push_ref(L, REF_STREAM);
   lua_pushinteger(L, (lua_Integer)e->n);
   if (vm->stream_texts) {
-    vm->stream_state[1] = 0;
-    memcpy(vm->stream_state + 2, e->ends, e->n * sizeof *e->ends);
+    memcpy(state + STATE_ENDS, e->ends, e->n * sizeof *e->ends);
     lua_pushlstring(L, e->text.len ? e->text.p : "", e->text.len);
   } else {
     lua_pushnil(L);
   }
-  vm->stream_state[0] = 1;
-  box->at = vm->stream_state;
+  state[STATE_AT] = 1;
+  state[STATE_BEFORE] = (int32_t)e->before;
+  *vm->stream_id = (double)e->response->record->id;
+  box->at = &state[STATE_AT];
   lua_call(L, 2, 1);
 }
 
@@ -155,7 +190,7 @@ static int run_events(lua_State *L)
   struct stream *s = vm_ud(L);
   struct vm *vm = vm_of(L);
   const struct vm_events *e = s->events;
-  if (e->first && scenario_has(vm->scenario, HOOK_ON_FIRST_TOKEN))
+  if (e->before == 0 && scenario_has(vm->scenario, HOOK_ON_FIRST_TOKEN))
     call_first(L, vm);
   if (!scenario_has(vm->scenario, HOOK_ON_CHUNK))
     return 0;
@@ -199,6 +234,8 @@ enum vm_result vm_stream(struct vm *vm, const struct vm_events *e, unsigned *at)
                                .shown = VM_EVENTS_MAX};
   s.box = box;
   result = vm_call(vm, HOOK_ON_CHUNK, run_events, &s);
+  if (vm->stream_state)
+    vm->stream_state[STATE_BEFORE] = -1;
   if (vm->dead)
     return VM_FAILED;
   *at = result == VM_OK && !s.hang_up ? e->n - 1 : current(box);

@@ -13,9 +13,9 @@ enum { VM_EVENTS_MAX = 256 };
 
 struct vm_events {
   const struct response *response;
-  unsigned n;          /* 1 to VM_EVENTS_MAX */
-  bool first;          /* the answer's first is among them: on_first_token */
-  struct str text;     /* of all of them, one behind the other … */
+  unsigned n;      /* 1 to VM_EVENTS_MAX */
+  uint32_t before; /* events of the answer before these; 0: on_first_token */
+  struct str text; /* of all of them, one behind the other … */
   const int32_t *ends; /* … and where each one's text ends in it */
   /* Make *response say what was known when event i (from 0) arrived. Before
    * a hook reads it, and only then. It neither allocates nor fails. */

@@ -181,6 +181,42 @@ def test_hooks_take_what_they_like(run, parameters, got):
     assert seen(r) == [str(got)] * 3
 
 
+def test_an_unboxed_script_keeps_its_own_ffi(run):
+    r = run("""
+    on_chunk = function(r, t) pair.n = pair.n + #t end,
+    on_response = function() print("<" .. pair.n .. " " .. tostring(
+      require("ffi").istype("struct pair", pair))) end""",
+            [text("ab") + text("cd") + delta("stop")], "-n", 1, "--unsafe",
+            work="""request = function()
+              local ffi = require "ffi"
+              ffi.cdef "struct pair { double x; int n; };"
+              pair = ffi.new("struct pair")
+              return { prompt = "x" }
+            end""")
+    assert seen(r) == ["4 true"]
+
+
+@pytest.mark.parametrize("field, value", [
+    ("chunks", "1 2 3"), ("id", "1 1 1"), ("turn", "1 1 1"),
+    ("text", "a ab abc"), ("finish_reason", "nil nil nil")])
+@pytest.mark.parametrize("parameters", ["r", "r, t"])
+def test_fields_within_one_read(run, parameters, field, value):
+    r = run(f"on_chunk = function({parameters}) "
+            f"print('<' .. tostring(r.{field})) end",
+            [text("a") + text("b") + text("c") + delta("stop")], "-n", 1)
+    assert " ".join(seen(r)) == value
+
+
+def test_a_field_that_does_not_exist_is_blamed_on_its_line(run):
+    r = run("""
+    on_chunk = function(r)
+      local n = 0
+      n = r.chunk
+    end""", [text("a") + text("b") + delta("stop")], "-n", 1, code=1)
+    assert "case.lua:5: a response has no field 'chunk'" in r.err
+    assert "(stoke)" not in r.err
+
+
 def test_the_script_may_spoil_its_string_library(run):
     r = run("on_chunk = function(r, t) print('<' .. t) end",
             [text("a") + text("b") + delta("stop")], "-n", 1,
