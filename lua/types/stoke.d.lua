@@ -492,6 +492,8 @@ function measurement:merge(other) end
 --| | `ollama` | `/api/chat` | `prompt`, `messages`, `tools`, `max_tokens`, sampling, `seed`, `stop`, `response_format`, `reasoning_effort` |
 --| | `ollama_generate` | `/api/generate` | the same without `messages` and `tools` |
 --| | `embeddings` | `/v1/embeddings` | `prompt` (also a list) or `messages`, `dimensions`, `encoding_format` |
+--| | `embeddings_chat` | `/v1/embeddings` | messages, as vLLM takes them, to be embedded |
+--| | `pooling` | `/pooling` | vLLM's own: `prompt` or `messages`; answers as `embeddings` |
 --| | `rerank` | `/v1/rerank` | `prompt` (the query), `documents`, `top_n` |
 --|
 --| Another API is a table in the scenario's field `backends`, or a file in the folder `backends/` beside

@@ -346,6 +346,30 @@ static void translate(struct job *j)
   j->r->config.keep_text = j->f->save_detailed && bench_saves(j->f);
 }
 
+/* Scripts that put flags together tend to do this by accident. */
+static void notice_repeated(struct job *j, int argc, char *const argv[])
+{
+  const struct options_spec *spec = &bench_options_spec;
+  bool *seen = mem_zalloc(spec->n, sizeof *seen);
+  for (int i = 0; i < argc; i++) {
+    const char *value;
+    const struct option *row =
+        argv[i][0] == '-' ? options_match(spec, argv[i], &value) : NULL;
+    struct buf text = {0};
+    if (!row || row->kind == OPTION_LIST || row->kind == OPTION_PAIRS ||
+        row->kind == OPTION_JSON)
+      continue;
+    if (seen[row - spec->rows]) {
+      buf_addf(&text, "--%.*s: given more than once; the last one counts",
+               STR_ARG(option_key(row)));
+      notice(j, buf_cstr(&text));
+      buf_free(&text);
+    }
+    seen[row - spec->rows] = true;
+  }
+  mem_free(seen);
+}
+
 enum options_result bench_options_read(struct bench *b, struct run_options *r,
                                        int argc, char *const argv[],
                                        struct err *e)
@@ -368,6 +392,7 @@ enum options_result bench_options_read(struct bench *b, struct run_options *r,
     err_add(e, "%s: scenario: `stoke bench serve` has its own",
             b->flags.config_file);
   translate(&j);
+  notice_repeated(&j, argc, argv);
   for (size_t i = 0; i < o->notices.n; i++)
     option_list_add(&r->options.notices, str_of(o->notices.items[i]));
   run_options_check(r, e);

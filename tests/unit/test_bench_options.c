@@ -427,6 +427,18 @@ static void names_of_flags(void **state)
             "--model", "M", "--reqest-rate", "x");
 }
 
+static void the_last_of_several_counts(void **state)
+{
+  struct parsed p;
+  (void)state;
+  PARSE_OK(&p, "--model", "M", "--num_prompts", "5", "--header", "A=b",
+           "--header", "C=d", "--num-prompts=7");
+  assert_int_equal(p.r.config.load.num_requests, 7);
+  assert_true(noticed(&p, "--num-prompts: given more than once"));
+  assert_false(noticed(&p, "--header: given"));
+  done(&p);
+}
+
 static void goodput_and_detail(void **state)
 {
   struct parsed p;
@@ -573,6 +585,7 @@ int main(void)
       cmocka_unit_test(ramps),
       cmocka_unit_test(all_mistakes_at_once),
       cmocka_unit_test(names_of_flags),
+      cmocka_unit_test(the_last_of_several_counts),
       cmocka_unit_test(goodput_and_detail),
       cmocka_unit_test(names_of_files),
       cmocka_unit_test(config_with_the_keys_of_the_guides),
