@@ -96,14 +96,6 @@ static void keep_progress(struct run *r, unsigned i,
   r->live[i] = report->live;
 }
 
-static bool any_done(const struct run *r)
-{
-  for (unsigned i = 0; i < r->n; i++)
-    if (r->progress[i].done)
-      return true;
-  return false;
-}
-
 static void on_report(struct worker *w, const struct worker_report *report,
                       void *ud)
 {
@@ -129,7 +121,7 @@ static void on_report(struct worker *w, const struct worker_report *report,
                      r->config->load.drain_ns);
     break;
   case WORKER_HOPELESS:
-    if (r->state == MEASURE && !any_done(r))
+    if (++r->hopeless == r->n && r->state == MEASURE)
       run_stop_sending(r, STOP_HOPELESS, text, 0);
     break;
   case WORKER_SENT:

@@ -44,7 +44,7 @@ struct run {
   struct live_figures **live; /* likewise; NULL: none yet */
   uint64_t live_at_ns;        /* when they were asked for */
   unsigned ticks;
-  unsigned n, ready, sent, over;
+  unsigned n, ready, sent, over, hopeless;
   enum state state;
   bool failed, stopping, exhausted, out_of_time;
   uint64_t t0_ns, duration_ns; /* of the measured phase; 0: not bounded */

@@ -262,11 +262,13 @@ static bool is_hopeless(const struct record *r)
          (r->outcome == OUTCOME_UNPROCESSABLE && r->status == 422);
 }
 
-/* Looks only at the first results; one that differs ends the looking. */
+/* Looks only at the first results, each worker at its share of them; one that
+ * differs ends the looking. The run ends when all of them have told. */
 static void judge_first(struct worker *w, const struct record *r)
 {
   uint64_t ended = w->progress.done + w->progress.failed;
-  uint32_t bound = w->setup.config->fail_fast;
+  uint32_t all = w->setup.config->fail_fast;
+  uint32_t bound = (all + w->setup.count - 1) / w->setup.count;
   struct buf text = {0};
   if (ended > bound || !is_hopeless(r) || w->same + 1 != ended ||
       (w->same &&
@@ -276,7 +278,7 @@ static void judge_first(struct worker *w, const struct record *r)
   w->same_status = r->status;
   if (++w->same < bound)
     return;
-  buf_addf(&text, "the first %u results were all the same: %s", bound,
+  buf_addf(&text, "the first %u results were all the same: %s", all,
            outcome_text(r->outcome));
   worker_tell(w, WORKER_HOPELESS, buf_cstr(&text));
   buf_free(&text);

@@ -414,6 +414,25 @@ def test_one_success_is_hope(serve, raw_server):
     assert "Failed requests:                         39 " in r.out
 
 
+def test_threads_that_all_fail_and_one_that_does_not(serve, raw_server):
+    """A thread sees its own results alone; the run sees all of them."""
+    refusal = [whole({"error": "x"}, "404 Not Found")]
+    flags = ["--max-concurrency", 2, "--threads", 2, "--num-prompts", 400]
+
+    r = serve(raw_server(refusal).url, *flags, code=1)
+    assert "the first 10 results were all the same" in r.out
+
+    lucky = []  # the connection that brings the first prompt
+
+    def half(q):
+        if q.path == "/v1/completions":
+            lucky.append(q.connection)
+        return answer(q) if lucky and q.connection == lucky[0] else refusal
+
+    r = serve(raw_server(half).url, *flags)
+    assert "hopeless" not in r.out and "of 400 requests)" in r.out
+
+
 def test_refused_says_what_to_do(serve):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
