@@ -204,9 +204,12 @@ end
 
 -- ---- models ----
 
+-- Names of a length that people read.
+local function short(name) return #name > 80 and name:sub(1, 77) .. "..." or name end
+
 local function some(list)
   local shown_ids = {}
-  for i = 1, math.min(#list, 8) do shown_ids[i] = list[i] end
+  for i = 1, math.min(#list, 8) do shown_ids[i] = short(list[i]) end
   return table.concat(shown_ids, ", ") .. (#list > 8 and ", ..." or "")
 end
 
@@ -233,8 +236,9 @@ function doctor:chosen_model(ids, body)
   self.model = model or ids[1]
   local context = context_of(body, self.model)
   self:find("ok", "models", ("%s%s%s"):format(
-    #ids == 1 and ids[1] or ("%d: %s"):format(#ids, some(ids)),
-    not model and #ids > 1 and ("; nobody said --model, so %s is tried"):format(ids[1]) or "",
+    #ids == 1 and short(ids[1]) or ("%d: %s"):format(#ids, some(ids)),
+    not model and #ids > 1 and ("; nobody said --model, so %s is tried"):format(short(ids[1]))
+      or "",
     context and ("; context of %d tokens"):format(context) or ""))
 end
 
