@@ -242,6 +242,34 @@ def test_guide_b_config_file(shell, keyed, sharegpt, tmp_path):
     assert len([q for q in server.stop() if q["number"]]) == 6
 
 
+def test_guide_b_config_file_in_yaml(shell, keyed, sharegpt, tmp_path):
+    """As people write it: bare words, comments, a list, an environment's
+    key, and a flag that goes before the file."""
+    gateway, server = keyed()
+    (tmp_path / "bench.yaml").write_text(f"""
+# the gateway of the serving team
+backend: openai-chat
+base_url: {gateway.url}
+model: qwen32b
+tokenizer: {TOKENIZER}
+headers:
+  Authorization: Bearer K
+dataset_name: sharegpt
+dataset_path: {sharegpt}
+percentile_metrics: ttft,tpot,itl,e2el
+goodput: [ttft:5000, e2el:9000]
+num_prompts: 500
+request_rate: 50
+save_result: true
+result_filename: y.json
+""")
+    r = shell("vllm bench serve --config bench.yaml --num-prompts 4")
+    result = strict_json((tmp_path / "y.json").read_text())
+    assert result["completed"] == 4 and result["request_goodput"] > 0
+    assert "Mean E2EL (ms):" in r.stdout
+    assert len([q for q in server.stop() if q["number"]]) == 4
+
+
 def test_guide_b_same_prompts_for_both_endpoints(shell, mock, sharegpt,
                                                  tmp_path):
     """Two endpoints are compared on the same prompts: same seed, same
