@@ -12,19 +12,18 @@
 
 /* ---- counters ---- */
 
-#define PREFIX "vllm:spec_decode_"
-
 /* `vllm:spec_decode_num_drafts_total{engine="0"} 12.0` */
 struct sample {
-  struct str name, labels;
+  struct str name, labels; /* the name without "vllm:" */
   double value;
 };
 
 static bool read_sample(struct str line, struct sample *s)
 {
+  static const struct str prefix = {"vllm:", 5};
   size_t name = 0, space = line.len;
   char number[64];
-  if (!str_starts(line, STR(PREFIX)))
+  if (!str_starts(line, prefix))
     return false;
   while (name < line.len && line.p[name] != '{' && line.p[name] != ' ')
     name++;
@@ -34,7 +33,7 @@ static bool read_sample(struct str line, struct sample *s)
     return false;
   memcpy(number, line.p + space, line.len - space);
   number[line.len - space] = '\0';
-  s->name = (struct str){line.p + sizeof PREFIX - 1, name - sizeof PREFIX + 1};
+  s->name = (struct str){line.p + prefix.len, name - prefix.len};
   s->labels = (struct str){line.p + name, space - name};
   s->value = strtod(number, NULL);
   return true;
@@ -55,30 +54,53 @@ static void add_position(struct spec_decode *d, const struct sample *s)
     d->n_positions = i + 1;
 }
 
-bool bench_spec_decode_read(struct str text, struct spec_decode *out)
+/* False: none of these. */
+static bool add_spec_decode(struct spec_decode *d, const struct sample *s)
 {
-  bool found = false;
-  *out = (struct spec_decode){0};
+  if (!str_starts(s->name, STR("spec_decode_")))
+    return false;
+  if (str_eq(s->name, STR("spec_decode_num_drafts_total")))
+    d->drafts += s->value;
+  else if (str_eq(s->name, STR("spec_decode_num_draft_tokens_total")))
+    d->draft_tokens += s->value;
+  else if (str_eq(s->name, STR("spec_decode_num_accepted_tokens_total")))
+    d->accepted_tokens += s->value;
+  else if (str_eq(s->name,
+                  STR("spec_decode_num_accepted_tokens_per_pos_total")))
+    add_position(d, s);
+  return true;
+}
+
+static bool add_diffusion(struct diffusion *d, const struct sample *s)
+{
+  if (!str_starts(s->name, STR("diffusion")) ||
+      !str_ends(s->name, STR("_total")))
+    return false;
+  if (str_find(s->name, STR("num_denoising_steps")) >= 0)
+    d->steps += s->value;
+  else if (str_find(s->name, STR("num_canvas_positions")) >= 0)
+    d->positions += s->value;
+  else if (str_find(s->name, STR("num_committed_tokens")) >= 0)
+    d->committed += s->value;
+  return true;
+}
+
+void bench_counters_read(struct str text, struct bench_counters *out)
+{
+  *out = (struct bench_counters){0};
   while (text.p) {
     struct str line = str_trim(str_split(&text, '\n'));
     struct sample s;
     if (!read_sample(line, &s))
       continue;
-    found = true;
-    if (str_eq(s.name, STR("num_drafts_total")))
-      out->drafts += s.value;
-    else if (str_eq(s.name, STR("num_draft_tokens_total")))
-      out->draft_tokens += s.value;
-    else if (str_eq(s.name, STR("num_accepted_tokens_total")))
-      out->accepted_tokens += s.value;
-    else if (str_eq(s.name, STR("num_accepted_tokens_per_pos_total")))
-      add_position(out, &s);
+    if (add_spec_decode(&out->spec_decode, &s))
+      out->has_spec_decode = true;
+    else if (add_diffusion(&out->diffusion, &s))
+      out->has_diffusion = true;
   }
-  return found;
 }
 
-bool bench_spec_decode_since(const struct spec_decode *before,
-                             struct spec_decode *now)
+static bool drafted(const struct spec_decode *before, struct spec_decode *now)
 {
   now->drafts -= before->drafts;
   now->draft_tokens -= before->draft_tokens;
@@ -86,6 +108,23 @@ bool bench_spec_decode_since(const struct spec_decode *before,
   for (size_t i = 0; i < now->n_positions; i++)
     now->per_position[i] -= before->per_position[i];
   return now->drafts > 0 && now->draft_tokens > 0;
+}
+
+static bool denoised(const struct diffusion *before, struct diffusion *now)
+{
+  now->steps -= before->steps;
+  now->positions -= before->positions;
+  now->committed -= before->committed;
+  return now->steps > 0 && now->positions > 0 && now->committed > 0;
+}
+
+void bench_counters_since(const struct bench_counters *before,
+                          struct bench_counters *now)
+{
+  now->has_spec_decode = before->has_spec_decode && now->has_spec_decode &&
+                         drafted(&before->spec_decode, &now->spec_decode);
+  now->has_diffusion = before->has_diffusion && now->has_diffusion &&
+                       denoised(&before->diffusion, &now->diffusion);
 }
 
 /* ---- asking ---- */
@@ -109,15 +148,12 @@ static void ask(const struct config *c, const char *method, const char *path,
   err_free(&e);
 }
 
-bool bench_spec_decode_ask(const struct config *c, struct spec_decode *out)
+void bench_counters_ask(const struct config *c, struct bench_counters *out)
 {
   struct fetch f;
-  bool found;
   ask(c, "GET", "/metrics", PATIENCE_NS, &f);
-  found =
-      f.outcome == OUTCOME_OK && bench_spec_decode_read(f.result->body, out);
+  bench_counters_read(f.outcome == OUTCOME_OK ? f.result->body : STR(""), out);
   fetch_free(&f);
-  return found;
 }
 
 int bench_profile(const struct config *c, bool start, struct err *e)

@@ -37,8 +37,7 @@ struct serve {
   struct bench_probe *probe;
   struct probe_figures probes;
   bool probed;
-  struct spec_decode before, spec_decode;
-  bool counted, drafted;
+  struct bench_counters before, counters;
   struct bench_files files;
 };
 
@@ -233,7 +232,7 @@ static void measuring(void *ud)
   const struct config *c = &s->options->config;
   if (s->bench.flags.num_warmups)
     say("Warmup run completed.");
-  s->counted = bench_spec_decode_ask(c, &s->before);
+  bench_counters_ask(c, &s->before);
   say("Starting main benchmark run...");
   if (s->bench.flags.profile)
     profile(c, true);
@@ -260,8 +259,10 @@ static void end(const struct run_stand *at, void *ud)
   }
   if (s->bench.flags.profile)
     profile(c, false);
-  s->drafted = s->counted && bench_spec_decode_ask(c, &s->spec_decode) &&
-               bench_spec_decode_since(&s->before, &s->spec_decode);
+  if (s->before.has_spec_decode || s->before.has_diffusion) {
+    bench_counters_ask(c, &s->counters);
+    bench_counters_since(&s->before, &s->counters);
+  }
   details_sort(&s->details);
   fflush(stdout);
 }
@@ -306,8 +307,10 @@ static void describe(struct summary *sum, struct run_info *info, void *ud)
     info->details = &s->details;
   if (s->probed)
     info->probes = &s->probes;
-  if (s->drafted)
-    info->spec_decode = &s->spec_decode;
+  if (s->counters.has_spec_decode)
+    info->spec_decode = &s->counters.spec_decode;
+  if (s->counters.has_diffusion)
+    info->diffusion = &s->counters.diffusion;
   if (f->metric_mode == 1)
     vllm_figures_apply(sum, &s->details, &s->options->config.slo);
   bench_files_describe(&s->files, sum, info);

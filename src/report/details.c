@@ -139,12 +139,17 @@ void details_sort(struct details *d)
 
 /* ---- out ---- */
 
-void details_write_lengths(struct json_writer *w, const struct details *d)
+void details_write_inputs(struct json_writer *w, const struct details *d)
 {
   field_array(w, "input_lens");
   for (size_t i = 0; i < d->n; i++)
     json_integer(w, d->list[i].input);
   json_end_array(w);
+}
+
+void details_write_lengths(struct json_writer *w, const struct details *d)
+{
+  details_write_inputs(w, d);
   field_array(w, "output_lens");
   for (size_t i = 0; i < d->n; i++)
     json_integer(w, d->list[i].output);
@@ -171,14 +176,19 @@ void details_write_starts(struct json_writer *w, const struct details *d)
   json_end_array(w);
 }
 
+void details_write_errors(struct json_writer *w, const struct details *d)
+{
+  field_array(w, "errors");
+  for (size_t i = 0; i < d->n; i++)
+    json_string(w, str_of(d->list[i].error ? d->list[i].error : ""));
+  json_end_array(w);
+}
+
 void details_write_texts(struct json_writer *w, const struct details *d)
 {
   field_array(w, "generated_texts");
   for (size_t i = 0; i < d->n; i++)
     json_string(w, str_of(d->list[i].text ? d->list[i].text : ""));
   json_end_array(w);
-  field_array(w, "errors");
-  for (size_t i = 0; i < d->n; i++)
-    json_string(w, str_of(d->list[i].error ? d->list[i].error : ""));
-  json_end_array(w);
+  details_write_errors(w, d);
 }

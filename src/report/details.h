@@ -46,5 +46,8 @@ void details_sort(struct details *d);
 void details_write_lengths(struct json_writer *w, const struct details *d);
 void details_write_starts(struct json_writer *w, const struct details *d);
 void details_write_texts(struct json_writer *w, const struct details *d);
+/* Of answers without text: parts of these. */
+void details_write_inputs(struct json_writer *w, const struct details *d);
+void details_write_errors(struct json_writer *w, const struct details *d);
 
 #endif

@@ -202,7 +202,12 @@ static void write_pooling(struct json_writer *w, const struct summary *s,
                (double)r->input_sequences / s->duration_s);
   field_number(w, "total_token_throughput",
                (double)s->input_tokens / s->duration_s);
-  write_requests(w, s, r->details);
+  if (r->details)
+    details_write_inputs(w, r->details);
+  write_list(w, "latencies", s->latencies_s, s->n_requests);
+  write_list(w, "queue_times", s->queue_times_s, s->n_requests);
+  if (r->details)
+    details_write_errors(w, r->details);
 }
 
 static void write_result(struct json_writer *w, const struct summary *s,
@@ -264,7 +269,21 @@ static void write_spec_decode(struct json_writer *w,
   json_end_array(w);
 }
 
-static void write_beside(struct json_writer *w, const struct run_info *r)
+static void write_diffusion(struct json_writer *w, const struct diffusion *d,
+                            double duration_s)
+{
+  double canvases = d->committed * d->steps / d->positions;
+  double denoising = d->steps - canvases;
+  field_number(w, "diffusion_committed_throughput", d->committed / duration_s);
+  field_number(w, "diffusion_steps_per_canvas", denoising / canvases);
+  field_number(w, "diffusion_committed_per_step", d->committed / denoising);
+  field_count(w, "diffusion_committed_tokens", (uint64_t)d->committed);
+  field_count(w, "diffusion_denoising_steps", (uint64_t)denoising);
+  field_count(w, "diffusion_canvas_positions", (uint64_t)d->positions);
+}
+
+static void write_beside(struct json_writer *w, const struct summary *s,
+                         const struct run_info *r)
 {
   if (r->probes)
     write_probes(w, r->probes);
@@ -272,6 +291,8 @@ static void write_beside(struct json_writer *w, const struct run_info *r)
     write_rate_changes(w, r);
   if (r->spec_decode)
     write_spec_decode(w, r->spec_decode);
+  if (r->diffusion)
+    write_diffusion(w, r->diffusion, s->duration_s);
 }
 
 static void write_block(struct json_writer *w, const struct summary *s,
@@ -304,7 +325,7 @@ void results_write(struct buf *out, const struct summary *s,
     write_pooling(&w, s, r);
   else
     write_result(&w, s, r);
-  write_beside(&w, r);
+  write_beside(&w, s, r);
   for (int b = 0; b < BLOCK_COUNT; b++)
     if (blocks & 1u << b)
       write_block(&w, s, (enum block)b);

@@ -39,6 +39,11 @@ struct spec_decode {
   size_t n_positions;
 };
 
+/* Decoding by diffusion, likewise. */
+struct diffusion {
+  double steps, positions, committed;
+};
+
 /* When the configured rate came past a whole number. */
 struct rate_change {
   uint64_t rps;
@@ -80,6 +85,7 @@ struct run_info {
   size_t n_rate_changes;
   const struct details *details;      /* for --save-detailed; NULL: not saved */
   const struct probe_figures *probes; /* NULL: none */
+  const struct diffusion *diffusion;  /* NULL: none; goes before the next */
   const struct spec_decode *spec_decode; /* NULL: none */
 
   /* identity */

@@ -151,6 +151,21 @@ static void write_spec_decode(struct buf *out, const struct spec_decode *d)
   }
 }
 
+/* A canvas takes one step to be committed; the others are denoising. */
+static void write_diffusion(struct buf *out, const struct diffusion *d,
+                            double duration_s)
+{
+  double canvases = d->committed * d->steps / d->positions;
+  double denoising = d->steps - canvases;
+  heading(out, "Diffusion Decoding", '-');
+  number(out, "Committed throughput (tok/s):", d->committed / duration_s);
+  number(out, "Denoising steps per canvas:", denoising / canvases);
+  number(out, "Committed per denoising step:", d->committed / denoising);
+  count(out, "Committed tokens:", (uint64_t)d->committed);
+  count(out, "Denoising steps:", (uint64_t)denoising);
+  count(out, "Canvas positions evaluated:", (uint64_t)d->positions);
+}
+
 void table_write(struct buf *out, const struct summary *s,
                  const struct run_info *r, unsigned blocks)
 {
@@ -166,7 +181,9 @@ void table_write(struct buf *out, const struct summary *s,
   for (int b = 0; b < BLOCK_COUNT; b++)
     if (blocks & 1u << b)
       write_block(out, s, (enum block)b);
-  if (r->spec_decode)
+  if (r->diffusion)
+    write_diffusion(out, r->diffusion, s->duration_s);
+  else if (r->spec_decode)
     write_spec_decode(out, r->spec_decode);
   heading(out, "", '=');
 }

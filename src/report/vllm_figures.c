@@ -101,6 +101,7 @@ static double figure_of(const struct detail *d, enum figure f)
   switch (f) {
   case FIGURE_TTFT: return d->streamed ? (double)d->ttft_ns : NAN;
   case FIGURE_E2EL: return (double)d->e2el_ns;
+  case FIGURE_E2EL_DUE: return (double)(d->e2el_ns + d->queue_ns);
   case FIGURE_TPOT:
     return d->streamed && d->output > 1
                ? (double)ns_since(d->ttft_ns, d->e2el_ns) /
@@ -144,6 +145,7 @@ static void replace_latencies(struct summary *s, const struct details *d)
   replace(s, d, FIGURE_TTFT);
   replace(s, d, FIGURE_TPOT);
   replace(s, d, FIGURE_E2EL);
+  replace(s, d, FIGURE_E2EL_DUE);
   replace_gaps(s, d);
   for (size_t i = 0; s->latencies_s && i < s->n_requests && i < d->n; i++)
     s->latencies_s[i] = ns_to_sec(d->list[i].e2el_ns);

@@ -147,6 +147,76 @@ static void b037_empty_sets_are_not_zero(void **state)
   check_empty("allfail");
 }
 
+/* The table has these lines from `head` on. */
+static void check_part(const struct run_info *r, const char *head,
+                       const char *want)
+{
+  struct summary s = {.completed = 1, .duration_s = 2};
+  struct buf out = {0};
+  const char *at;
+  table_write(&out, &s, r, 0);
+  at = strstr(buf_cstr(&out), head);
+  assert_non_null(at);
+  assert_int_equal(strncmp(at, want, strlen(want)), 0);
+  buf_free(&out);
+}
+
+static void what_was_measured_beside_the_requests(void **state)
+{
+  const struct probe_figures probes = {100, 2, 11.8, 54, 96};
+  const struct spec_decode spec = {.drafts = 10,
+                                   .draft_tokens = 30,
+                                   .accepted_tokens = 15,
+                                   .per_position = {9, 6},
+                                   .n_positions = 2};
+  /* Canvases of 32 tokens; 10 of the 40 steps commit one. */
+  const struct diffusion diffusion = {40, 1280, 320};
+  struct run_info r = {
+      .request_rate = INFINITY, .probes = &probes, .spec_decode = &spec};
+  (void)state;
+  check_part(&r, "------------------Probe",
+             "------------------Probe Requests------------------\n"
+             "Probe requests completed:                100       \n"
+             "Probe requests failed:                   2         \n"
+             "Median probe E2EL (ms):                  11.80     \n"
+             "P99 probe E2EL (ms):                     54.00     \n"
+             "Max probe E2EL (ms):                     96.00     \n");
+  check_part(&r, "---------------Spec",
+             "---------------Speculative Decoding---------------\n"
+             "Acceptance rate (%):                     50.00     \n"
+             "Acceptance length:                       2.50      \n"
+             "Drafts:                                  10        \n"
+             "Draft tokens:                            30        \n"
+             "Accepted tokens:                         15        \n"
+             "Per-position acceptance (%):\n"
+             "  Position 0:                            90.00     \n"
+             "  Position 1:                            60.00     \n"
+             "==================================================\n");
+  r.diffusion = &diffusion;
+  check_part(&r, "----------------Diff",
+             "----------------Diffusion Decoding----------------\n"
+             "Committed throughput (tok/s):            160.00    \n"
+             "Denoising steps per canvas:              3.00      \n"
+             "Committed per denoising step:            10.67     \n"
+             "Committed tokens:                        320       \n"
+             "Denoising steps:                         30        \n"
+             "Canvas positions evaluated:              1280      \n"
+             "==================================================\n");
+}
+
+static void answers_without_text_have_inputs(void **state)
+{
+  const struct run_info r = {.request_rate = INFINITY,
+                             .pooling = true,
+                             .counts_sequences = true,
+                             .input_sequences = 8};
+  (void)state;
+  check_part(&r, "Request throughput",
+             "Request throughput (req/s):              0.00      \n"
+             "Input throughput (inputs/s):             4.00      \n"
+             "Total token throughput (tok/s):          ");
+}
+
 static void unknown_tokens_are_not_zero(void **state)
 {
   struct run_info r = {.request_rate = INFINITY};
@@ -275,6 +345,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(as_vllm_prints_it),
       cmocka_unit_test(b037_empty_sets_are_not_zero),
+      cmocka_unit_test(what_was_measured_beside_the_requests),
+      cmocka_unit_test(answers_without_text_have_inputs),
       cmocka_unit_test(unknown_tokens_are_not_zero),
       cmocka_unit_test(b055_nothing_was_sent),
       cmocka_unit_test(answers_without_tokens),
