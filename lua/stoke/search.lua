@@ -40,6 +40,9 @@ local SURELY = 0.2
 -- Users who bring less than this share of what those before them bring: the
 -- knee of a closed loop without an SLO.
 local GAIN = 0.5
+-- What fails breaks a point, unless an SLO says how much may: a server that
+-- turns users away is quick with the others.
+local MOST_ERRORS = 0.01
 -- Below this share of --from nobody looks any more.
 local LOWEST = 1e-4
 
@@ -172,8 +175,8 @@ function search:holds(m)
       return false, ("%s: %s"):format(slo, value and ("%.4g"):format(value) or "no data")
     end
   end
-  if #self.slos == 0 and m.error_rate and m.error_rate > 0.01 then
-    return false, ("%.1f %% failed"):format(m.error_rate * 100)
+  if not self.judges_errors and m.error_rate and m.error_rate > MOST_ERRORS then
+    return false, ("%.3g %% failed"):format(m.error_rate * 100)
   end
   return true
 end
@@ -437,6 +440,9 @@ return function(options)
   for name, value in pairs(defaults) do self[name] = value end
   for name, value in pairs(options) do self[name] = value end
   self.least = least_completed(self.slos)
+  for _, slo in ipairs(self.slos) do
+    if slo:find("^%s*[esf]%a+_rate") or slo:find("^%s*failed") then self.judges_errors = true end
+  end
   -- Then there is nothing that a longer look would see.
   self.one_speed = #self.slos == 0 and self.of ~= "request_rate"
   return function(run) return self:control(run) end

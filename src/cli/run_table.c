@@ -197,7 +197,8 @@ static const struct option rows[] = {
     {"slo", "EXPR", OPTION_LIST, AT(slos), "Search",
      .help = "what must hold, as in --threshold: \"ttft.p99 < 500ms\"; may be "
              "repeated; without one: the server keeps up with the rate, or "
-             "users still bring more throughput"},
+             "users still bring more throughput. More than 1 % of failures "
+             "break a point, unless an SLO speaks of error_rate"},
     {"of", "WHAT", OPTION_CHOICE, AT(find_of),
      .help = "what to raise: rate (requests a second) or concurrency",
      .shown_default = "rate", .choices = "rate concurrency"},

@@ -105,7 +105,7 @@ void run_on_control_timer(EV_P_ ev_timer *t, int revents)
   struct run *r = t->data;
   const struct control_want *want;
   (void)loop, (void)revents;
-  if (!r->control || r->stopping)
+  if (!r->control || r->stopping || r->state == ENDED)
     return;
   want = control_wanted(r->control);
   if (want->wish == CONTROL_SLEEP) {

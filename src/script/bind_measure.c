@@ -91,7 +91,7 @@ static bool push_number(lua_State *L, const struct measure *m, const char *name)
       {"failed", (double)s->failed},
       {"cancelled", (double)s->cancelled},
       {"unsent", (double)s->unsent},
-      {"duration", s->window_s},
+      {"duration", isfinite(s->window_s) ? s->window_s : 0},
       {"request_rate", s->achieved_rps},
       {"request_throughput", s->request_throughput},
       {"output_throughput", s->output_throughput},

@@ -228,6 +228,7 @@ return {
         run:sleep(60)
         error("never resumed after this")
       end
+      assert(m.duration >= 0 and m.sent >= 0)
     end
   end,
 }

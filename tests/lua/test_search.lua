@@ -19,7 +19,8 @@ server.__index = server
 
 local function new_server(options)
   local s = setmetatable({ t = 0, rate = 0, users = 0, slots = 8, service = 0.04, first = 0.01,
-    arrival = "constant", dies = math.huge, free = {}, open = {}, waiting = {}, due = 0,
+    arrival = "constant", dies = math.huge, queue = math.huge,
+    free = {}, open = {}, waiting = {}, due = 0,
     said = {}, most_sent = math.huge, random = generator(1) }, server)
   for k, v in pairs(options) do s[k] = v end
   for i = 1, s.slots do s.free[i] = 0 end
@@ -30,8 +31,8 @@ end
 function server:take(at)
   local best = 1
   for i = 2, self.slots do if self.free[i] < self.free[best] then best = i end end
-  local q = { at = at, failed = at >= self.dies }
   local begin = math.max(at, self.free[best])
+  local q = { at = at, failed = at >= self.dies or begin - at > self.queue * self.service }
   q.first = begin + self.first
   q.finish = q.failed and at + 0.001 or begin + self.service
   if not q.failed then self.free[best] = q.finish end
@@ -99,6 +100,7 @@ end
 
 function measurement:holds(slo)
   local p, limit = slo:match("^ttft%.p(%d+) < (%d+)ms$")
+  if not p then return self.error_rate < 0.9, self.error_rate end
   local value = quantile(self.list, p / 100)
   return value ~= nil and value < limit / 1000, value
 end
@@ -218,6 +220,16 @@ describe("search", function()
     local found = find(s, { from = 10, most = 50 })
     equal({ found.best, found.fails_at }, { 50 })
     assert(s.said[#s.said]:find("holds at --most", 1, true))
+  end)
+
+  it("does not let a server off that turns users away", function()
+    local options = { from = 10, slos = { "ttft.p99 < 900ms" } }
+    local found = find(new_server { queue = 4 }, options)
+    assert(found.best > 160 and found.best < 240, found.best)
+    assert(found.curve[#found.curve].why:find("failed"), found.curve[#found.curve].why)
+    -- Unless that is allowed.
+    options.slos[2], options.most = "error_rate < 90%", 300
+    equal(find(new_server { queue = 4 }, options).best, 300)
   end)
 
   it("says so when the server is gone", function()
