@@ -10,6 +10,7 @@
 #include "cli/mask.h"
 #include "cli/models.h"
 #include "net/fetch.h"
+#include "net/origin.h"
 
 /* A stream that has run so long after its first token works. */
 #define ENOUGH_NS (2 * NS_PER_SEC)
@@ -24,63 +25,17 @@
 
 /* ---- proxies ---- */
 
-static struct str host_of(const char *url)
-{
-  struct str s = str_of(url), host;
-  ptrdiff_t at = str_find(s, STR("://"));
-  size_t len = 0;
-  if (at >= 0)
-    s = (struct str){s.p + at + 3, s.len - (size_t)at - 3};
-  host = str_split(&s, '/');
-  if (host.len && host.p[0] == '[')
-    return str_split(&host, ']');
-  while (len < host.len && host.p[len] != ':')
-    len++;
-  return (struct str){host.p, len};
-}
-
-static bool is_loopback(struct str host)
-{
-  return str_ieq(host, STR("localhost")) || str_starts(host, STR("127.")) ||
-         str_eq(host, STR("[::1"));
-}
-
-/* "localhost, .example.org,10.0.0.1" or "*" */
-static bool is_exempt(struct str host, const char *list)
-{
-  struct str rest = str_of(list);
-  while (rest.p) {
-    struct str name = str_trim(str_split(&rest, ','));
-    if (name.len && name.p[0] == '.')
-      name = (struct str){name.p + 1, name.len - 1};
-    if (str_eq(name, STR("*")))
-      return true;
-    if (name.len && name.len <= host.len &&
-        str_ieq((struct str){host.p + host.len - name.len, name.len}, name) &&
-        (name.len == host.len || host.p[host.len - name.len - 1] == '.'))
-      return true;
-  }
-  return false;
-}
-
 const char *preflight_proxy(const char *url)
 {
-  /* As curl looks at them: HTTP_PROXY is not one, for CGI's sake. */
-  static const char *const tls[] = {"https_proxy", "HTTPS_PROXY", NULL};
-  static const char *const plain[] = {"http_proxy", NULL};
-  static const char *const all[] = {"all_proxy", "ALL_PROXY", NULL};
-  const char *const *lists[] = {
-      str_istarts(str_of(url), STR("https:")) ? tls : plain, all};
-  struct str host = host_of(url);
-  const char *exempt = getenv("no_proxy");
-  if (!exempt)
-    exempt = getenv("NO_PROXY");
-  if (is_loopback(host) || is_exempt(host, exempt))
-    return NULL;
-  for (size_t i = 0; i < 2; i++)
-    for (const char *const *name = lists[i]; *name; name++)
-      if (getenv(*name) && *getenv(*name))
-        return *name;
+  /* Those that proxy_for looks at. */
+  static const char *const names[] = {"http_proxy", "https_proxy",
+                                      "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+  struct origin o;
+  const char *proxy =
+      origin_parse(str_of(url), &o) == 0 ? proxy_for(NULL, &o) : NULL;
+  for (size_t i = 0; proxy && i < sizeof names / sizeof *names; i++)
+    if (getenv(names[i]) == proxy)
+      return names[i];
   return NULL;
 }
 

@@ -34,6 +34,8 @@ static const struct row rows[] = {
     {"http_proxy", NULL, "http://localhost:8000", false},
     {"http_proxy", NULL, "http://[::1]:8000", false},
     {"http_proxy", NULL, "http://[2001:db8::1]:8000", true},
+    {"http_proxy", NULL, "http://127.0.0.1.example.org", true}, /* a name */
+    {"http_proxy", "10.0.0.0/8", "http://10.1.2.3:8000", false},
 };
 
 static void b110_proxy_variables(void **state)

@@ -125,6 +125,9 @@ function doctor:unreachable(a)
   local place = places[a.outcome]
   if place == "tls" then
     self:tls(a)
+  elseif place == "proxy" then
+    self:find("wrong", place, ("requests go through %s: %s"):format(self.request.proxy or "one",
+      a.message), a.hints)
   elseif place then
     self:find("wrong", place, a.message, a.hints)
   else
