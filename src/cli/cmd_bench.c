@@ -32,7 +32,7 @@ struct serve {
   struct details details;
   const struct run_options *options;
   const struct request *sample; /* or NULL */
-  bool detailed;                /* records are kept */
+  bool detailed; /* all records are kept, not only those that failed */
   bool saves_details;
   struct bench_probe *probe;
   struct probe_figures probes;
@@ -244,7 +244,7 @@ static void measuring(void *ud)
 static void on_record(unsigned worker, const struct record *r, void *ud)
 {
   struct serve *s = ud;
-  if (s->detailed)
+  if (s->detailed || r->outcome != OUTCOME_OK)
     details_add(&s->details, worker, r);
 }
 
@@ -284,6 +284,25 @@ static void describe_ramp(struct serve *s, struct run_info *info)
   info->n_rate_changes = t->n_changes;
 }
 
+/* The first ones; why, with counts, is told with the table. */
+static void show_failures(const struct serve *s)
+{
+  const struct details *d = &s->details;
+  unsigned shown = 0;
+  for (size_t i = 0; i < d->n && shown < 10; i++) {
+    struct buf line = {0};
+    if (d->list[i].ok || d->list[i].cancelled)
+      continue;
+    if (!shown)
+      say("Failed requests during benchmark run detected (capping to 10):");
+    buf_adds(&line, d->list[i].error);
+    mask_known(&line, &s->options->secrets);
+    printf("Error %u: %s\n", shown++, buf_cstr(&line));
+    buf_free(&line);
+  }
+  fflush(stdout);
+}
+
 static void describe(struct summary *sum, struct run_info *info, void *ud)
 {
   struct serve *s = ud;
@@ -314,6 +333,7 @@ static void describe(struct summary *sum, struct run_info *info, void *ud)
   if (f->metric_mode == 1)
     vllm_figures_apply(sum, &s->details, &s->options->config.slo);
   bench_files_describe(&s->files, sum, info);
+  show_failures(s);
   bench_explain(s->options, s->sample, sum);
 }
 

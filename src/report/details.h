@@ -13,7 +13,7 @@
 struct detail {
   uint64_t id;
   uint64_t sent_ns, end_ns; /* monotonic; end: the last token, else the end */
-  bool ok;
+  bool ok, cancelled;       /* or it failed */
   bool streamed;
   uint64_t queue_ns;
   uint64_t ttft_ns;      /* 0: no token came */

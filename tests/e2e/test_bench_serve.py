@@ -393,6 +393,11 @@ def test_ten_hopeless_results_end_it(serve, raw_server, tmp_path, status,
     assert 10 <= len(posts) < 1000
     assert "the first 10 results were all the same: " in r.out
     assert words in r.out and "Success rate: 0.00 %" in r.out
+    lines = r.out.splitlines()
+    at = lines.index("Failed requests during benchmark run detected "
+                     "(capping to 10):")
+    assert lines[at + 1:at + 11] == [f"Error {i}: no" for i in range(10)]
+    assert not lines[at + 11].startswith("Error")
     assert r.out.index("Only 0.0 %") < r.out.index("Serving Benchmark Result")
     assert saved(tmp_path)["stoke"]["stop_reason"].startswith("hopeless: ")
 
