@@ -10,7 +10,8 @@ from harness import servers
 from harness.program import strict_json
 from harness.raw import delta, stream, text, usage, whole
 
-MOCK = ("--ttft", "50ms", "--itl", "10ms")
+# Slow enough that a stall of the machine does not look like a gateway.
+MOCK = ("--ttft", "50ms", "--itl", "20ms")
 
 
 class Findings:
