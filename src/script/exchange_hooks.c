@@ -12,27 +12,47 @@ enum { TEXT_MAX = 1 << 20 };
 static void show(unsigned i, void *ud)
 {
   struct exchange *x = ud;
-  const struct unseen *u = &x->pool->unseen;
   struct record *r = &x->record;
-  r->chunks = u->before + i + 1;
+  r->chunks = x->pool->unseen.before + i + 1;
   r->n_events = r->chunks;
-  r->last_token_ns = u->at[i].arrival_ns;
+  r->last_token_ns = r->sent_ns + r->events[r->n_events - 1].after_ns;
+}
+
+/* How much wire had kept then. */
+static size_t text_end(const struct exchange *x, unsigned i)
+{
+  const struct unseen *u = &x->pool->unseen;
+  switch (u->source) {
+  case UNSEEN_TEXT: return u->start + (size_t)u->ends[i];
+  case UNSEEN_REASONING: return x->text_end;
+  case UNSEEN_OWN: break;
+  }
+  return u->kept[i].text;
+}
+
+static size_t reasoning_end(const struct exchange *x, unsigned i)
+{
+  const struct unseen *u = &x->pool->unseen;
+  switch (u->source) {
+  case UNSEEN_TEXT: return x->reasoning_end;
+  case UNSEEN_REASONING: return u->start + (size_t)u->ends[i];
+  case UNSEEN_OWN: break;
+  }
+  return u->kept[i].reasoning;
 }
 
 static void show_text(unsigned i, void *ud)
 {
   struct exchange *x = ud;
-  const struct unseen_event *e = &x->pool->unseen.at[i];
-  wire_so_far(x->wire, e->text_end, e->reasoning_end);
+  wire_so_far(x->wire, text_end(x, i), reasoning_end(x, i));
 }
 
 /* At event i; what came behind it has not come. */
 static void hang_up(struct exchange *x, unsigned i, enum vm_result why)
 {
   struct exchange_pool *p = x->pool;
-  const struct unseen *u = &p->unseen;
-  p->live.tokens -= u->n - 1 - i;
-  wire_stop_at(x->wire, u->at[i].text_end, u->at[i].reasoning_end);
+  p->live.tokens -= p->unseen.n - 1 - i;
+  wire_stop_at(x->wire, text_end(x, i), reasoning_end(x, i));
   x->hung_up = true;
   if (why == VM_FAILED) {
     x->script_failed = true;
@@ -58,19 +78,20 @@ static struct str unescape(struct unseen *u, struct joiner *j, struct str raw)
   for (unsigned i = 0; i < u->n; i++) {
     size_t to = (size_t)u->ends[i];
     joiner_add(j, &u->plain, (struct str){raw.p + from, to - from});
-    u->ends[i] = (int32_t)u->plain.len;
+    u->plain_ends[i] = (int32_t)u->plain.len;
     from = to;
   }
   return buf_str(&u->plain);
 }
 
 /* Most texts have no escapes and stay where they are. */
-static struct str texts(struct unseen *u, struct exchange *x)
+static void take_texts(struct exchange *x, struct vm_events *e)
 {
+  struct unseen *u = &x->pool->unseen;
   struct str raw = raw_texts(u, x->wire);
-  if (!x->joiner.waiting && !memchr(raw.p, '\\', raw.len))
-    return raw;
-  return unescape(u, &x->joiner, raw);
+  bool plain = !x->joiner.waiting && !memchr(raw.p, '\\', raw.len);
+  e->text = plain ? raw : unescape(u, &x->joiner, raw);
+  e->ends = plain ? u->ends : u->plain_ends;
 }
 
 /* Show them; nonzero when that was the end of the answer. */
@@ -78,28 +99,31 @@ static int see(struct exchange *x)
 {
   struct exchange_pool *p = x->pool;
   struct unseen *u = &p->unseen;
-  unsigned at;
   const struct response r = {
       .record = &x->record,
       .wire = wire_result(x->wire),
       .headers = xfer_header_lines(x->xfer),
   };
-  const struct vm_events e = {
+  struct vm_events e = {
       .response = &r,
       .n = u->n,
       .before = u->before,
-      .text = texts(u, x),
-      .ends = u->ends,
       .show = show,
       .show_text = show_text,
       .ud = x,
   };
-  enum vm_result result = vm_stream(p->config.vm, &e, &at);
+  enum vm_result result;
+  unsigned at;
+  size_t text, reasoning;
+  take_texts(x, &e);
+  result = vm_stream(p->config.vm, &e, &at);
   show(at, x);
   if (result != VM_OK)
     hang_up(x, at, result);
-  x->text_end = u->at[at].text_end;
-  x->reasoning_end = u->at[at].reasoning_end;
+  text = text_end(x, at);
+  reasoning = reasoning_end(x, at);
+  x->text_end = text;
+  x->reasoning_end = reasoning;
   u->of = NULL;
   return result != VM_OK;
 }
@@ -126,12 +150,11 @@ void exchange_read_over(struct xfer *xf, void *ud)
 static enum unseen_source source_of(const struct exchange *x,
                                     const struct wire_payload *p)
 {
-  bool kept = x->request.choices < 2 && !p->cut;
-  if (kept && p->fields & 1u << WIRE_CONTENT)
-    return UNSEEN_TEXT;
-  if (kept && p->fields & 1u << WIRE_REASONING)
-    return UNSEEN_REASONING;
-  return UNSEEN_OWN;
+  if (x->request.choices > 1 || p->cut)
+    return UNSEEN_OWN;
+  return p->fields == 1u << WIRE_CONTENT     ? UNSEEN_TEXT
+         : p->fields == 1u << WIRE_REASONING ? UNSEEN_REASONING
+                                             : UNSEEN_OWN;
 }
 
 static void start(struct unseen *u, struct exchange *x,
@@ -161,14 +184,12 @@ static int start_anew(struct unseen *u, struct exchange *x,
   return 0;
 }
 
-/* Where its text ends, from the first one's start. */
-static size_t end_of(struct unseen *u, const struct wire_payload *p)
+/* Note where its text ends, from the first one's start. */
+static size_t add_own(struct unseen *u, const struct wire_payload *p)
 {
-  switch (u->source) {
-  case UNSEEN_TEXT: return p->text_end - u->start;
-  case UNSEEN_REASONING: return p->reasoning_end - u->start;
-  case UNSEEN_OWN: buf_addstr(&u->own, p->text);
-  }
+  buf_addstr(&u->own, p->text);
+  u->kept[u->n].text = p->text_end;
+  u->kept[u->n].reasoning = p->reasoning_end;
   return u->own.len;
 }
 
@@ -176,18 +197,18 @@ int exchange_on_hooked_payload(const struct wire_payload *p, void *ud)
 {
   struct exchange *x = ud;
   struct unseen *u = &x->pool->unseen;
-  struct unseen_event *e;
-  size_t end;
   bool goes_on = u->of == x && u->fields == p->fields && u->cut == p->cut;
+  size_t end;
   if (!goes_on && start_anew(u, x, p))
     return 1;
   exchange_on_payload(p, x);
-  end = end_of(u, p);
-  u->ends[u->n] = (int32_t)end;
-  e = &u->at[u->n++];
-  e->arrival_ns = x->arrival_ns;
-  e->text_end = p->text_end;
-  e->reasoning_end = p->reasoning_end;
+  if (u->source == UNSEEN_TEXT)
+    end = p->text_end - u->start;
+  else if (u->source == UNSEEN_REASONING)
+    end = p->reasoning_end - u->start;
+  else
+    end = add_own(u, p);
+  u->ends[u->n++] = (int32_t)end;
   if (u->n < VM_EVENTS_MAX && end < TEXT_MAX && !x->hung_up && !x->ending)
     return 0;
   return see(x) || x->hung_up;

@@ -38,22 +38,23 @@ struct exchange {
 enum unseen_source { UNSEEN_TEXT, UNSEEN_REASONING, UNSEEN_OWN };
 
 /* Payload events that are in their record already and that the hooks have not
- * been shown: of one read of one exchange, their texts behind each other in
- * one place, with escapes. */
+ * been shown: of one read of one exchange, all of one kind, their texts behind
+ * each other in one place. */
 struct unseen {
   struct exchange *of; /* NULL: there are none */
   unsigned n;
-  unsigned fields; /* of each, as in a payload: all are of one kind, */
-  bool cut;        /* and so is this */
+  unsigned fields; /* of each, as in a payload, */
+  bool cut;        /* and this */
   enum unseen_source source;
-  size_t start;    /* there the first one's text begins */
-  uint32_t before; /* events of the answer before the first */
-  struct buf own, plain;
-  int32_t ends[VM_EVENTS_MAX]; /* of the texts, from `start` */
-  struct unseen_event {
-    uint64_t arrival_ns;
-    size_t text_end, reasoning_end; /* of what wire had kept then */
-  } at[VM_EVENTS_MAX];
+  size_t start;                /* there the first one's text begins */
+  uint32_t before;             /* events of the answer before the first */
+  int32_t ends[VM_EVENTS_MAX]; /* of the texts as they came, from `start` */
+  struct buf own;
+  struct {
+    size_t text, reasoning; /* that wire had kept, where `ends` doesn't say */
+  } kept[VM_EVENTS_MAX];
+  struct buf plain; /* the texts without escapes, if there are any, */
+  int32_t plain_ends[VM_EVENTS_MAX]; /* and their ends */
 };
 
 struct exchange_pool {
