@@ -20,12 +20,16 @@ static void put_number(struct err *e, json_value *body, const char *key,
     json_put(body, str_of(key), json_parse(str_trim(str_of(value)), NULL));
 }
 
-static unsigned put_samplings(const struct bench_flags *f, json_value *body,
-                              struct err *e)
+struct sampling {
+  const char *key, *flag, *value;
+};
+
+enum { SAMPLINGS = 8 };
+
+static void list_samplings(const struct bench_flags *f,
+                           struct sampling list[SAMPLINGS])
 {
-  const struct {
-    const char *key, *flag, *value;
-  } all[] = {
+  const struct sampling all[SAMPLINGS] = {
       {"temperature", "temperature", f->temperature},
       {"top_p", "top-p", f->top_p},
       {"top_k", "top-k", f->top_k},
@@ -35,12 +39,34 @@ static unsigned put_samplings(const struct bench_flags *f, json_value *body,
       {"repetition_penalty", "repetition-penalty", f->repetition_penalty},
       {"best_of", "best-of", f->best_of},
   };
-  unsigned n = 0;
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    n += all[i].value != NULL;
+  memcpy(list, all, sizeof all);
+}
+
+static void put_samplings(const struct bench_flags *f, json_value *body,
+                          struct err *e)
+{
+  struct sampling all[SAMPLINGS];
+  list_samplings(f, all);
+  for (size_t i = 0; i < SAMPLINGS; i++)
     put_number(e, body, all[i].key, all[i].flag, all[i].value);
+}
+
+/* Nothing is sampled where no text is made. */
+static void drop_samplings(const struct bench_flags *f, struct run_options *r)
+{
+  struct sampling all[SAMPLINGS];
+  list_samplings(f, all);
+  for (size_t i = 0; i < SAMPLINGS; i++) {
+    struct buf text = {0};
+    if (!all[i].value)
+      continue;
+    buf_addf(&text,
+             "--%s: has no effect, the answers of this backend are no "
+             "text",
+             all[i].flag);
+    option_list_add(&r->options.notices, buf_str(&text));
+    buf_free(&text);
   }
-  return n;
 }
 
 static void put_template(const struct bench_flags *f,
@@ -65,12 +91,10 @@ void bench_bodies_set(const struct bench_flags *f,
   struct buf text = {0};
   json_value *body =
       json_parse(f->extra_body ? str_of(f->extra_body) : STR("{}"), NULL);
-  unsigned n = put_samplings(f, body, e);
-  if (n && b && !b->samples)
-    err_add(e,
-            "--backend %s: Sampling parameters are only supported by "
-            "openai-compatible backends; leave --temperature and its like out",
-            b->name);
+  if (!b || b->samples)
+    put_samplings(f, body, e);
+  else
+    drop_samplings(f, r);
   put_template(f, b, body, r);
   if (b && b->vllm && !b->samples && !json_get(body, "truncate_prompt_tokens"))
     json_put(body, STR("truncate_prompt_tokens"), json_parse(STR("-1"), NULL));

@@ -120,6 +120,12 @@ static void pass_dataset(struct job *j)
     name = "custom_image";
   }
   j->dataset = name ? name : "random";
+  if (f->data.dataset_path && (strncmp(j->dataset, "random", 6) == 0 ||
+                               strcmp(j->dataset, "prefix_repetition") == 0))
+    err_add(j->e,
+            "--dataset-path %s: Cannot use '%s' dataset with --dataset-path; "
+            "say which one the file is: --dataset-name sharegpt, custom, hf",
+            f->data.dataset_path, j->dataset);
   if (name)
     set_param(j, "dataset_name", name);
 }

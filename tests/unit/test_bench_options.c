@@ -279,10 +279,11 @@ static void extra_body_goes_before_the_sampling(void **state)
   done(&p);
   PARSE_BAD("--temperature hot: not a number\n", "--model", "M",
             "--temperature", "hot");
-  PARSE_BAD("--backend openai-embeddings: Sampling parameters are only "
-            "supported by openai-compatible backends; leave --temperature and "
-            "its like out\n",
-            "--model", "M", "--backend", "openai-embeddings", "--top-p", "1");
+  PARSE_OK(&p, "--model", "M", "--backend", "openai-embeddings", "--top-p",
+           "1");
+  assert_null(p.r.config.extra_body);
+  assert_true(noticed(&p, "--top-p: has no effect, the answers of this"));
+  done(&p);
 }
 
 static void template_of_the_server(void **state)
@@ -365,6 +366,15 @@ static void who_says_how_many_and_when(void **state)
   assert_int_equal(p.r.config.load.num_requests, 3);
   assert_int_equal(p.b.batch, 4);
   done(&p);
+}
+
+static void a_file_needs_its_kind(void **state)
+{
+  (void)state;
+  PARSE_BAD("--dataset-path f.json: Cannot use 'random' dataset with "
+            "--dataset-path; say which one the file is: --dataset-name "
+            "sharegpt, custom, hf\n",
+            "--model", "M", "--dataset-path", "f.json");
 }
 
 static void ramps(void **state)
@@ -582,6 +592,7 @@ int main(void)
       cmocka_unit_test(burstiness),
       cmocka_unit_test(warm_ups_come_all_at_once),
       cmocka_unit_test(who_says_how_many_and_when),
+      cmocka_unit_test(a_file_needs_its_kind),
       cmocka_unit_test(ramps),
       cmocka_unit_test(all_mistakes_at_once),
       cmocka_unit_test(names_of_flags),
