@@ -11,7 +11,7 @@ FUZZ_FLAGS := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover
 FUZZ_FLAGS += -fsanitize=address,undefined,fuzzer-no-link
 FUZZ_LIB   := $(wildcard src/base/*.c src/net/wire*.c src/net/dialect*.c)
 FUZZ_LIB   += $(wildcard src/stats/*.c)
-FUZZ_LIB   += $(patsubst %,src/net/%.c,joiner ndjson sse)
+FUZZ_LIB   += $(patsubst %,src/net/%.c,joiner kept ndjson sse)
 FUZZ_LIB   += $(wildcard src/data/*.c)
 FUZZ_OBJ   := $(FUZZ_LIB:%.c=build/fuzz/%.o)
 
