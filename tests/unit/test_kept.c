@@ -37,9 +37,8 @@ static void escapes_are_undone_wherever_it_is_read(void **state)
                                      "a\n",
                                      "a\nb\"",
                                      "a\nb\"",
-                                     "a\nb\"\xf0\x9f\x98\x80",
-                                     "a\nb\"\xf0\x9f\x98\x80"
-                                     "c"};
+                                     "a\nb\"\360\237\230\200",
+                                     "a\nb\"\360\237\230\200c"};
   size_t ends[6];
   struct kept k = {.room = 0};
   (void)state;

@@ -921,8 +921,8 @@ static void collectors_are_asked_before_more_than_text_changes(void **state)
       "data: {\"error\":{\"message\":\"no\"}}\n\n",
       "event: error\ndata: no\n\n",
       "data: no\n\n",
-      "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":"
-      "\"t\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\n\n",
+      ("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":"
+       "\"t\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\n\n"),
   };
   struct wire *w = wire_new();
   const struct wire_result *r;
