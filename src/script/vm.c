@@ -27,10 +27,13 @@ const char *hook_name(enum hook h)
  * room: a step multiplier of 0 makes the next collector step a whole cycle,
  * at which compiled code goes back to the interpreter, and there the hook
  * collects and, if that was not enough, raises an error that a script may
- * catch. All three calls only set fields, so they are safe in here. */
-static void ask_for_room(struct vm *vm)
+ * catch. All three calls only set fields, so they are safe in here. A cycle
+ * that was at its end already ends without leaving compiled code, and then
+ * the next one would be late: so it is asked again and again. */
+static void ask_for_room(struct vm *vm, size_t memory)
 {
   vm->over = true;
+  vm->ask_at = memory + vm->memory_max / 32;
   lua_gc(vm->L, LUA_GCSETSTEPMUL, 0);
   lua_gc(vm->L, LUA_GCRESTART, 0);
   lua_sethook(vm->L, vm_on_hook, LUA_MASKCOUNT, 1);
@@ -98,8 +101,8 @@ void *vm_allocate(void *ud, void *p, size_t old, size_t size)
   vm->memory = after;
   if (after > vm->memory_peak)
     vm->memory_peak = after;
-  if (size > old && after > vm->ask_at && !vm->over)
-    ask_for_room(vm);
+  if (size > old && after > vm->ask_at)
+    ask_for_room(vm, after);
   return q;
 }
 
