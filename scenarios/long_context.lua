@@ -2,7 +2,7 @@
 return {
   description = "Long prompts with a number hidden in them, and whether it was found",
   params = {
-    words = { default = "8000", type = "dist", help = "length of the text" },
+    words = { default = "8000", type = "dist", min = 1, help = "length of the text" },
     depth = { default = "uniform(0, 1)", type = "dist",
       help = "where the number stands: 0 is the start, 1 the end" },
     max_tokens = { default = 64, min = 1, type = "integer", help = "tokens an answer, at most" },

@@ -58,7 +58,7 @@
 ---@class stoke.Param
 ---@field default? any its type is the parameter's, when `type` says nothing else
 ---@field type? "string"|"number"|"integer"|"boolean"|"duration"|"path"|"place"|"dist"|"list" a `duration` (`"30s"`, `"250ms"`) becomes seconds, a `dist` a distribution, a `list` (`a,b,c`) a table; a `path` must exist, becomes absolute, and what the user points to may be read; a `place` is that where such a file is, and otherwise what was typed, such as a model's name
----@field min? number|string
+---@field min? number|string of a `dist`: not all draws may be below
 ---@field max? number|string
 ---@field choices? (string|number)[]
 ---@field required? boolean must be set by the user

@@ -91,6 +91,23 @@ static int set_number(struct param *p, struct str s, const char *where,
   return 0;
 }
 
+/* Single draws may lie beyond the limits, but not all of them. */
+static int check_dist(const struct param *p, const char *where, struct err *e)
+{
+  double lo = p->dist.a, hi = lo;
+  if (p->dist.kind == DIST_UNIFORM)
+    hi = p->dist.b;
+  else if (p->dist.kind == DIST_GAMMA)
+    lo = hi = p->dist.a * p->dist.b;
+  else if (p->dist.kind == DIST_ZIPF)
+    lo = 1;
+  if (p->has_min && hi < p->min)
+    return err_add(e, "%s: must be at least %g", where, p->min);
+  if (p->has_max && lo > p->max)
+    return err_add(e, "%s: must be at most %g", where, p->max);
+  return 0;
+}
+
 static int set_list(struct param *p, struct str s, const char *where,
                     struct err *e)
 {
@@ -170,6 +187,8 @@ int param_set(struct param *p, struct str s, const char *folder,
   case PARAM_DIST:
     p->text = mem_strndup(s.p ? s.p : "", s.len);
     status = dist_parse(s, &p->dist, where, e);
+    if (status == 0)
+      status = check_dist(p, where, e);
     break;
   case PARAM_LIST: status = set_list(p, s, where, e); break;
   }

@@ -226,3 +226,22 @@ def test_an_embeddings_answer_is_its_body(stoke, raw_server, tmp_path):
       end }""")
     r = stoke.load(server.url, "s.lua", "-n", 2)
     assert r.outcomes == {"ok": 2}
+
+
+@pytest.mark.parametrize("words, good", [("1", True), ("uniform(0, 2)", True),
+                                         ("0", False), ("uniform(0, 0)", False)])
+@pytest.mark.parametrize("name, parameter", [
+    ("completions", "words"), ("embeddings", "words"),
+    ("long_context", "words"), ("rag", "words"), ("prefix_cache", "words")])
+def test_b097_no_prompt_is_empty(stoke, mock, name, parameter, words, good):
+    if name in ("rag", "prefix_cache") and "uniform" in words:
+        pytest.skip("a whole number")
+    m = mock("--ttft", "1ms", "--itl", "1ms", "--log-bodies")
+    r = stoke.run(name, "-u", m.url, "-m", "m", "--no-preflight", "-n", 4,
+                  "-P", f"{parameter}={words}", code=0 if good else 2)
+    if not good:
+        assert "must be at least 1" in r.err
+    for q in m.stop():
+        body = json.loads(q["body"])
+        said = body.get("prompt") or body.get("input") or body["messages"]
+        assert said and said[-1]
