@@ -2,18 +2,19 @@
 -- The module is a function: search(options) -> control(run), for a scenario
 -- without a control of its own (`stoke find`) or to be called from one:
 --   control = function(run)
---     require("stoke.search") { slos = { "ttft.p99 < 500ms" } } (run)
+--     return require("stoke.search") { slos = { "ttft.p99 < 500ms" } } (run)
 --   end
--- options: of ("request_rate" | "max_concurrency"), slos (list), from, most,
--- factor, precision, window, time_limit (seconds), arrival ("constant" when
--- gaps are; anything else is random).
+-- It returns nil and why when no point holds. options: of ("request_rate" |
+-- "max_concurrency"), slos (list), from, most, factor, precision, window,
+-- time_limit (seconds), arrival ("constant" when gaps are; anything else is
+-- random).
 --
 -- Looks: a point is watched in windows. The first ones only let it settle:
 -- until the number in flight and the median TTFT of two windows in turn are
 -- alike. Then windows are judged, each and all together, by all SLOs, until the
 -- verdict leads by some (or nine are in), and until enough was sent to see
--- whether the server keeps up. One that falls behind (what is in flight grows) fails the point at
--- once, and is left alone until it has recovered.
+-- whether the server keeps up. One that falls behind (what is in flight grows)
+-- fails the point at once, and is left alone until it has recovered.
 -- Growth is quick: its windows are too short for a far percentile, and too few
 -- to tell a small overload from arrivals that came close together. Bisection is
 -- thorough, and so is the last look at the answer.
@@ -92,9 +93,12 @@ function search:window_length(point)
 end
 
 function search:measure(label, seconds)
-  if self.run.now() - self.began > self.time_limit then error(over.time, 0) end
-  local m = self.run:measure { label = label, duration = seconds }
+  local left = self.time_limit - (self.run.now() - self.began)
+  if left <= 0 then error(over.time, 0) end
+  local m = self.run:measure { label = label, duration = math.min(seconds, left) }
   if not m then error(over.run, 0) end
+  -- What was cut short says too little.
+  if left < seconds then error(over.time, 0) end
   return m
 end
 
@@ -266,7 +270,8 @@ function search:keep(point, ok, why)
     e2el_p99 = m.e2el.p99, in_flight = m.in_flight, error_rate = m.error_rate,
     client = m.client,
   }
-  print(("find: %s %s %s%s"):format(self.of, show(point.x), ok and "holds" or "breaks",
+  print(("find: %s %s %s%s%s"):format(self.of, show(point.x), ok and "holds" or "breaks",
+    self.confirming == point.x and ", watched for longer" or "",
     why and " (" .. why .. ")" or ""))
 end
 
@@ -352,7 +357,7 @@ function search:confirm()
   while self.good and not self.good.thorough do
     local x = self.good.x
     local lower = self:best_below(x) or x / self.factor
-    self.good = nil
+    self.good, self.confirming = nil, x
     self:forget(x)
     if self:try(x, true) then return end
     self.reason = nil
@@ -426,7 +431,8 @@ function search:control(run)
   self:report()
   if why == over.gone then return nil, over.gone[1] .. ": the search ended there" end
   if not self.good and why ~= over.run then
-    return nil, "no point holds: begin lower with --from, or ask for less"
+    return nil, why == over.time and "no point is known to hold: the time was up, see --time-limit"
+      or "no point holds: begin lower with --from, or ask for less"
   end
 end
 

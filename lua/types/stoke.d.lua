@@ -956,6 +956,7 @@ function data:time(i) end
 --| | module | what |
 --| | --- | --- |
 --| | `stoke.prompts` | `list`: 46 questions of many kinds; `load(path)`: those of a file, one a line or JSON Lines with `prompt` |
+--| | `stoke.search` | the search of `stoke find`, for a `control` that does more: `return require("stoke.search") { slos = { "ttft.p99 < 500ms" }, from = 1, most = 100 } (run)`; also `of = "max_concurrency"`, `factor`, `precision`, `window`, `time_limit`. It reports as `find` and returns nil and why when nothing holds |
 --|
 --| ## Errors
 --|

@@ -134,6 +134,24 @@ def test_b164_no_point_sees_the_prompts_of_another(stoke, mock, tmp_path):
     assert len(hashes) > 100 and len(set(hashes)) == len(hashes)
 
 
+def test_a_control_of_its_own_may_search(stoke, mock, tmp_path):
+    server = mock("--ttft", "2ms")
+    (tmp_path / "case.lua").write_text("""return {
+      request = function(ctx) return { prompt = "hi", max_tokens = 1 } end,
+      control = function(run)
+        run:report("begun", true)
+        return require("stoke.search") {
+          of = "max_concurrency", most = 2, window = 0.2, slos = { "%s" } } (run)
+      end }""" % "ttft.p50 < 60s")
+    r = stoke.load(server.url, "case.lua")
+    custom = r.json["stoke"]["custom"]
+    assert custom["begun"] is True and custom["find"]["best"] == 2
+    text = (tmp_path / "case.lua").read_text().replace("< 60s", "< 1us")
+    (tmp_path / "case.lua").write_text(text)
+    r = stoke.load(server.url, "case.lua", code=1)
+    assert "no point holds" in r.err
+
+
 def test_a_scenario_that_drives_itself_is_refused(stoke, tmp_path):
     (tmp_path / "case.lua").write_text(
         "return { request = function() end, control = function(run) end }")
