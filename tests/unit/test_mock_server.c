@@ -139,6 +139,17 @@ static unsigned count_of(const struct buf *text, const char *needle)
   "\"messages\":[{\"role\":\"user\",\"content\":\"one two\"}]}"
 #define END "0\r\n\r\n"
 
+/* Asks for a chat on a connection of its own, and listens as listen_for does.
+ * The connection stays open. */
+static int hear(struct server *s, const char *headers, const char *end,
+                int times, struct buf *into)
+{
+  int fd = dial(s);
+  ask(fd, headers, CHAT);
+  listen_for(fd, end, times, into);
+  return fd;
+}
+
 static double field(const json_value *line, const char *key)
 {
   return json_double(json_get(line, key), -1);
@@ -155,9 +166,7 @@ static void streams_and_logs_the_truth(void **state)
   server_init(&s);
   s.config.log_tokens = s.config.log_headers = s.config.log_bodies = true;
   server_start(&s);
-  fd = dial(&s);
-  ask(fd, "x-request-id: r7\r\n", CHAT);
-  listen_for(fd, END, 1, &got);
+  fd = hear(&s, "x-request-id: r7\r\n", END, 1, &got);
   after = clock_ns();
   close(fd);
   assert_int_equal(count_of(&got, "data: {"), 6); /* the role, five tokens */
@@ -239,14 +248,10 @@ static void a_client_that_leaves(void **state)
   (void)state;
   server_init(&s);
   server_start(&s);
-  fd = dial(&s);
-  ask(fd, "x-mock-fault: stall:2\r\n", CHAT);
-  listen_for(fd, "\"content\":", 3, &got);
+  fd = hear(&s, "x-mock-fault: stall:2\r\n", "\"content\":", 3, &got);
   close(fd);
   /* Another request shows that the server has gone on. */
-  fd = dial(&s);
-  ask(fd, "", CHAT);
-  listen_for(fd, END, 1, &got);
+  fd = hear(&s, "", END, 1, &got);
   close(fd);
   log = server_stop(&s);
   assert_int_equal(count_of(&log, "\"end\":\"aborted\""), 1);
@@ -263,9 +268,7 @@ static void stopping_logs_what_is_open(void **state)
   (void)state;
   server_init(&s);
   server_start(&s);
-  fd = dial(&s);
-  ask(fd, "x-mock-fault: stall:1\r\n", CHAT);
-  listen_for(fd, "\"content\":", 2, &got);
+  fd = hear(&s, "x-mock-fault: stall:1\r\n", "\"content\":", 2, &got);
   log = server_stop(&s);
   assert_int_equal(count_of(&log, "\"end\":\"open\""), 1);
   assert_int_equal(listen_for(fd, "never", 1, &got), 0);
@@ -408,9 +411,7 @@ static void not_http(void **state)
   assert_int_equal(listen_for(fd, "never", 1, &got), 0);
   assert_int_equal(count_of(&got, "HTTP/1.1 400 "), 1);
   close(fd);
-  fd = dial(&s);
-  ask(fd, "", CHAT);
-  listen_for(fd, "never", 1, &got);
+  fd = hear(&s, "", "never", 1, &got);
   assert_int_equal(count_of(&got, "HTTP/1.1 413 "), 1);
   close(fd);
   log = server_stop(&s);
