@@ -65,14 +65,6 @@ def test_tenants(run):
     assert counts["acme"] > counts["initech"]
 
 
-def test_spike(run):
-    r = run("spike")
-    told = r.stoke["custom"]["spike"]
-    assert told["peak"] > told["before"] > 0 and 1 <= told["recovered"] <= 5
-    assert f"recovered after {told['recovered']}" in r.out
-    assert [s["label"] for s in r.stoke["stages"]][:2] == ["before", "spike"]
-
-
 def test_two_models(run):
     r = run("two_models", "-n", 30, "-c", 3)
     sent = {m: sum(b["model"] == m for b in r.bodies)

@@ -97,6 +97,28 @@ def test_agent_against_aimock(stoke, aimock):
     assert r.stoke["custom"]["tool_calls"]["sum"] == 3
 
 
+@pytest.mark.parametrize("peak, slack, recovers", [
+    (100, 1000, True), (400, 1, False)])
+def test_spike(stoke, mock, peak, slack, recovers):
+    """Two slots serve 95 a second: some of a spike of 400 wait 3 s more."""
+    m = mock("--slots", 2, "--ttft", "20ms", "--itl", "1ms")
+    r = stoke.load(m.url, "spike", "-P", "base=10", "-P", f"peak={peak}",
+                   "-P", "calm=1s", "-P", "length=1s", "-P",
+                   "window=300ms", "-P", "patience=600ms", "-P",
+                   f"slack={slack}", "-P", "max_tokens=2", "--drain", "10s")
+    labels = [s["label"] for s in r.stoke["stages"]]
+    assert labels[:2] == ["before", "spike"] and set(labels[2:]) == {"after"}
+    told = r.stoke["custom"]["spike"]
+    assert told["ttft_p95_before_ms"] >= 20
+    if recovers:
+        assert told["recovered_after_s"] > 0
+        assert "Recovered within" in r.out
+    else:
+        assert told["ttft_p95_spike_ms"] > told["ttft_p95_before_ms"]
+        assert told["recovered_after_s"] is None
+        assert "Not recovered 1 s after" in r.out
+
+
 def rag_server(request):
     if request.path == "/search":
         return [whole({"hits": [1]})]
