@@ -16,9 +16,10 @@
         NULL                                                                   \
   }
 
-/* {"object":"error","message":…} is how some servers say it. */
+/* {"object":"error","message":…} is how some servers say it; gateways put
+ * what befell a provider into the choice. */
 #define OPENAI_ERROR                                                           \
-  {"error", WIRE_ERROR, NULL},                                                 \
+  {"error", WIRE_ERROR, NULL}, {"choices[].error", WIRE_ERROR, NULL},          \
   {                                                                            \
     "object", WIRE_KIND, NULL                                                  \
   }
@@ -35,6 +36,7 @@
       {"choices[]." m ".content[].thinking[].text", WIRE_REASONING, NULL},     \
       {"choices[]." m ".reasoning_content", WIRE_REASONING, NULL},             \
       {"choices[]." m ".reasoning", WIRE_REASONING, NULL},                     \
+      {"choices[]." m ".thinking", WIRE_REASONING, NULL},                      \
       {"choices[]." m ".refusal", WIRE_REFUSAL, NULL},                         \
       {"choices[]." m ".audio.data", WIRE_AUDIO, NULL},                        \
       {"choices[]." m ".audio.transcript", WIRE_AUDIO, NULL},                  \
@@ -42,6 +44,9 @@
       {"choices[]." m ".tool_calls[].id", WIRE_TOOL_ID, NULL},                 \
       {"choices[]." m ".tool_calls[].function.name", WIRE_TOOL_NAME, NULL},    \
       {"choices[]." m ".tool_calls[].function.arguments", WIRE_TOOL_ARGUMENTS, \
+       NULL},                                                                  \
+      {"choices[]." m ".tool_calls[].custom.name", WIRE_TOOL_NAME, NULL},      \
+      {"choices[]." m ".tool_calls[].custom.input", WIRE_TOOL_ARGUMENTS,       \
        NULL},                                                                  \
       {"choices[]." m ".function_call.name", WIRE_TOOL_NAME, NULL},            \
   {                                                                            \

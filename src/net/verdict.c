@@ -47,6 +47,13 @@ static enum outcome receiving(const struct verdict_facts *f)
   return OUTCOME_RESET;
 }
 
+/* All headers together, or a single line (100 KiB): for that curl says that
+ * memory is out. */
+static bool too_large_head(const struct verdict_facts *f)
+{
+  return f->code == CURLE_OUT_OF_MEMORY && f->wired && !f->head_complete;
+}
+
 static enum outcome judge(const struct verdict_facts *f)
 {
   switch ((CURLcode)f->code) {
@@ -82,16 +89,20 @@ static enum outcome judge(const struct verdict_facts *f)
   case CURLE_BAD_CONTENT_ENCODING:
   case CURLE_HTTP2:
   case CURLE_FILESIZE_EXCEEDED: return OUTCOME_MALFORMED;
-  case CURLE_WRITE_ERROR:
+  case CURLE_WRITE_ERROR: /* who refuses bytes has ended the exchange before:
+                           * it is curl that cannot decode them */
+    return OUTCOME_MALFORMED;
   case CURLE_ABORTED_BY_CALLBACK: return OUTCOME_CANCELLED;
   case CURLE_OUT_OF_MEMORY:
-    return says(f, "headers") ? OUTCOME_MALFORMED : OUTCOME_CLIENT_RESOURCE;
+    return too_large_head(f) ? OUTCOME_MALFORMED : OUTCOME_CLIENT_RESOURCE;
   default: return connecting(f);
   }
 }
 
 static const char *own_words(const struct verdict_facts *f, enum outcome o)
 {
+  if (too_large_head(f))
+    return "the answer's headers are too large";
   switch (o) {
   case OUTCOME_RESET: return "the server reset the connection";
   case OUTCOME_TRUNCATED:
@@ -113,6 +124,9 @@ enum outcome verdict(const struct verdict_facts *f, char message[256])
     return o;
   if (f->code == CURLE_BAD_CONTENT_ENCODING && says(f, "Unrecognized"))
     snprintf(message, 256, "unsupported content-encoding: %s", f->encoding);
+  else if (o == OUTCOME_MALFORMED && f->head_complete && f->encoding[0])
+    snprintf(message, 256, "broken content-encoding %s: %.180s", f->encoding,
+             words);
   else if (o == OUTCOME_CLIENT_RESOURCE && f->os_errno)
     snprintf(message, 256, "this machine: %s", strerror(f->os_errno));
   else if (o == OUTCOME_CONNECT && f->os_errno && words[0])

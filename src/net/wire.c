@@ -34,6 +34,8 @@ void wire_fail_with(struct wire *w, enum outcome o, struct str body)
     o = OUTCOME_CONTEXT_LENGTH;
   w->r.outcome = o;
   memcpy(w->r.message, e.message, sizeof e.message);
+  if (o == OUTCOME_API_ERROR && !e.message[0])
+    wire_error_line(w->r.message, STR("an error without a word"));
   memcpy(w->r.error_type, e.type, sizeof e.type);
   w->r.error_code = e.code;
 }

@@ -28,7 +28,8 @@ enum wire_field {
   WIRE_TOOL_NAME,
   WIRE_TOOL_ARGUMENTS, /* a string's piece, or a whole object */
   WIRE_CHOICE_INDEX,
-  WIRE_FINISH, /* a reason in words; "error" also fails the request */
+  WIRE_FINISH, /* a reason in words; "error" and "abort" also fail the
+                * request */
   WIRE_PROMPT_TOKENS,
   WIRE_COMPLETION_TOKENS,
   WIRE_CACHED_TOKENS,
@@ -131,6 +132,8 @@ void wire_head(struct wire *w, int status, struct str content_type);
  * (event too large): wire_end then says which outcome. After a nonzero
  * return what is fed is ignored. */
 int wire_feed(struct wire *w, const char *p, size_t len);
+/* Has the end mark been read ("[DONE]", WIRE_END)? */
+bool wire_ended(const struct wire *w);
 /* The body is over. `complete`: the HTTP message ended properly. Decides the
  * verdict by status, body, payload, finish and end marks.
  * A last event whose empty line (or newline) never came is read all the same

@@ -98,6 +98,19 @@ static void read_list(struct wire_error *out, const json_value *list)
 
 static void read_value(struct wire_error *out, const json_value *v);
 
+/* {"choices": [{"finish_reason": "error", "error": {…}}]} */
+static void read_choice(struct wire_error *out, const json_value *v)
+{
+  const json_value *choice = json_first(json_get(v, "choices"));
+  read_value(out, json_get(choice, "error"));
+  if (!out->message[0] && json_text(json_get(choice, "finish_reason"))) {
+    char line[64];
+    snprintf(line, sizeof line, "finish_reason %s",
+             json_text(json_get(choice, "finish_reason")));
+    set_line(out, line);
+  }
+}
+
 /* What servers call the words, the best first. */
 static void read_object(struct wire_error *out, const json_value *v)
 {
@@ -106,6 +119,7 @@ static void read_object(struct wire_error *out, const json_value *v)
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (!out->message[0])
       read_value(out, json_get(v, words[i]));
+  read_choice(out, v);
   set_type(out, json_text(json_get(v, "type")));
   set_type(out, json_text(json_get(v, "code")));
   set_type(out, json_text(json_get(v, "status")));

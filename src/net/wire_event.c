@@ -8,6 +8,10 @@
 
 #define BIT(field) (1u << (field))
 
+/* No server has counted more: what claims it is as good as not told, and sums
+ * of any number of requests stay exact. */
+#define MAX_TOKENS INT64_C(1000000000000)
+
 static bool test(const uint64_t *set, int i)
 {
   return set[i / 64] >> i % 64 & 1;
@@ -174,7 +178,7 @@ static bool has_effects(struct wire *w)
 static void set_usage(struct wire *w, int64_t *to, const struct walk_value *v)
 {
   int64_t n = walk_integer(v, -1);
-  if (n < 0 || !has_effects(w))
+  if (n < 0 || n > MAX_TOKENS || !has_effects(w))
     return;
   *to = n;
   w->answer = true;
@@ -189,6 +193,12 @@ static void set_tool(struct wire *w, struct walk_value *to,
     *to = *v;
     w->event.choice.has_tool = true;
   }
+}
+
+/* A server that gives a request up says so where others say "stop". */
+static bool is_failure(struct str reason)
+{
+  return str_ieq(reason, STR("error")) || str_ieq(reason, STR("abort"));
 }
 
 static void take(struct wire *w, enum wire_field f, const struct walk_value *v)
@@ -222,7 +232,7 @@ static void take(struct wire *w, enum wire_field f, const struct walk_value *v)
     if (is_text && has_effects(w)) {
       c->finish = v->raw;
       w->answer = true;
-      e->failed = e->failed || str_ieq(v->raw, STR("error"));
+      e->failed = e->failed || is_failure(v->raw);
     }
     break;
   case WIRE_PROMPT_TOKENS: set_usage(w, &w->r.usage.prompt_tokens, v); break;

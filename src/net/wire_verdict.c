@@ -45,12 +45,16 @@ static bool has_payload(const struct wire *w, const struct dialect_rules *d)
   return d->has_payload ? w->r.choices > 0 : w->ended;
 }
 
+bool wire_ended(const struct wire *w)
+{
+  return w->done || w->ended;
+}
+
 /* Behind the end mark nothing can be missing, even if the transfer was cut
  * there; behind a finish_reason the usage can. */
 static void end_stream(struct wire *w)
 {
-  bool marked = w->done || w->ended;
-  bool proper = marked || (w->complete && all_finished(w));
+  bool proper = wire_ended(w) || (w->complete && all_finished(w));
   if (proper && has_payload(w, &w->c.dialect->stream))
     return;
   if (proper || (w->complete && w->n_bytes == 0))

@@ -3,11 +3,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "net/deadline.h"
 #include "net/easy.h"
 #include "net/headers.h"
 #include "net/net.h"
 #include "net/verdict.h"
+
+/* From an answer's last word to the end of its HTTP message. */
+#define TAIL_NS (5 * NS_PER_SEC)
 
 /* ---- arrivals ---- */
 
@@ -197,8 +201,6 @@ void xfer_ended(struct xfer *x, int code)
 static void last_stamps(struct xfer *x)
 {
   struct xfer_info *i = &x->info;
-  if (!i->done_ns)
-    i->done_ns = clock_ns();
   i->bytes_out = i->written_ns ? x->body.len : easy_body_sent(x);
 }
 
@@ -222,6 +224,8 @@ void xfer_finish(struct xfer *x)
 {
   if (list_linked(&x->fed_node))
     xfer_read_over(x);
+  if (x->info.sent_ns && !x->info.done_ns) /* also where curl had no part */
+    x->info.done_ns = clock_ns();
   if (x->added) {
     last_stamps(x);
     leave(x);
@@ -280,6 +284,14 @@ void xfer_cancel(struct xfer *x, enum outcome o, const char *why)
 void xfer_first_token(struct xfer *x)
 {
   x->first_token = true;
+}
+
+void xfer_answered(struct xfer *x)
+{
+  if (x->idle_ns && x->idle_ns <= TAIL_NS)
+    return;
+  x->idle_ns = TAIL_NS;
+  deadline_arm(x);
 }
 
 const struct xfer_info *xfer_info(const struct xfer *x)

@@ -157,12 +157,23 @@ static int on_data(struct xfer *xf, const char *p, size_t len, uint64_t at_ns,
                    void *ud)
 {
   struct exchange *x = ud;
-  (void)xf;
+  int stop;
   x->arrival_ns = at_ns;
-  return wire_feed(x->wire, p, len);
+  stop = wire_feed(x->wire, p, len);
+  if (wire_ended(x->wire))
+    xfer_answered(xf);
+  return stop;
 }
 
 /* ---- the end ---- */
+
+/* Ways in which a message may lack its own end. */
+static bool is_endless(enum outcome o)
+{
+  return o == OUTCOME_TRUNCATED || o == OUTCOME_RESET ||
+         o == OUTCOME_MALFORMED || o == OUTCOME_TIMEOUT_IDLE ||
+         o == OUTCOME_TIMEOUT_TOTAL;
+}
 
 /* One verdict out of two: the transport's and the content's. The server's own
  * words win over the way in which it hung up afterwards. */
@@ -174,8 +185,7 @@ static enum outcome verdict(const struct xfer_info *i,
   if (w->outcome == OUTCOME_API_ERROR || w->outcome == OUTCOME_MALFORMED)
     return w->outcome;
   /* Cut, but after the answer's own end mark: nothing is missing. */
-  if (w->outcome == OUTCOME_OK &&
-      (i->outcome == OUTCOME_TRUNCATED || i->outcome == OUTCOME_RESET))
+  if (w->outcome == OUTCOME_OK && is_endless(i->outcome))
     return OUTCOME_OK;
   /* An error status whose body did not arrive whole. */
   if (i->status >= 300 && w->outcome != OUTCOME_OK &&
@@ -203,6 +213,8 @@ static void fill_tokens(struct record *r, const struct wire_result *w)
         r->prompt_tokens < 0 ? TOKENS_NONE : TOKENS_PLANNED;
   }
   r->cached_tokens = w->usage.cached_tokens;
+  if (w->usage.prompt_tokens >= 0 && r->cached_tokens > r->prompt_tokens)
+    r->cached_tokens = r->prompt_tokens; /* no more than all of them */
   r->reasoning_tokens = w->usage.reasoning_tokens;
 }
 

@@ -171,6 +171,31 @@ def test_b017_proper_end_without_done_or_finish(one):
     assert q["outcome"] == "truncated"
 
 
+@pytest.mark.parametrize("mark", [
+    DONE, delta("stop") + usage(3, 2) + DONE], ids=["done", "finish"])
+def test_b091_nothing_is_missing_behind_the_end_mark(one, mark):
+    """The answer is whole, but its HTTP message never ends."""
+    q, r = one(lambda r: [head(), chunk(text("a") + mark), 1.5],
+               "--idle-timeout", "0.3s")
+    assert q["outcome"] == "ok" and q["e2el_ms"] < 300 + SLACK, r
+    assert r.seconds < 1.5 + SLACK / 1000
+
+
+def test_b030_junk_behind_the_gzip_is_no_hang_up_of_ours(one):
+    """It was called cancelled, which counts as nobody's fault."""
+    body = gzip.compress(text("a")) + b"junk"
+    q, r = one([whole(body, "200 OK", "text/event-stream",
+                      "Content-Encoding: gzip")])
+    assert q["outcome"] == "malformed" and "gzip" in q["error"], q
+    assert r.json["failed"] == 1
+
+
+def test_b062_no_more_is_cached_than_there_is(one):
+    _, r = one(lambda r: stream(text("a"), usage(
+        3, 1, prompt_tokens_details={"cached_tokens": 99})))
+    assert "100.0 % of the prompt tokens" in r.out + r.err
+
+
 def test_b020_one_bad_answer_spoils_one_request(stoke, raw_server):
     bad = event({"object": "error", "message": "x"})
     server = raw_server(lambda r: stream(

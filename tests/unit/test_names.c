@@ -202,6 +202,7 @@ static void a_failed_lookup_fails_those_who_waited(void **state)
       assert_int_equal(r[i].info.outcome, OUTCOME_DNS);
       assert_string_equal(r[i].info.message, "cannot resolve none.test: "
                                              "Name or service not known");
+      assert_true(r[i].info.done_ns >= r[i].info.sent_ns);
     }
     assert_int_equal(asked, again); /* asked again for the later ones */
   }

@@ -103,6 +103,23 @@ static void b013_reasoning_is_payload(void **state)
         "R0 x|-> ok reasoning=x");
 }
 
+static void b013_thinking_is_reasoning(void **state)
+{
+  (void)state;
+  check(DELTA("{\"thinking\":\"hm\"}") CONTENT("a") DONE,
+        "R0 hm|C0 a|-> ok text=a reasoning=hm");
+}
+
+static void b015_custom_tools_are_payload(void **state)
+{
+  (void)state;
+  check(DELTA("{\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"type\":"
+              "\"custom\",\"custom\":{\"name\":\"f\",\"input\":\"a\"}}]}")
+            DELTA("{\"tool_calls\":[{\"index\":0,\"custom\":{\"input\":"
+                  "\"b\"}}]}") FINISH("tool_calls") DONE,
+        "T0|T0|-> ok tool_calls tool=0.0 c1 f(ab)");
+}
+
 static void b015_tool_calls_are_payload(void **state)
 {
   (void)state;
@@ -301,6 +318,15 @@ static void values_of_another_type_are_ignored(void **state)
         "-> empty message=the stream ended properly without any token");
 }
 
+static void counts_beyond_belief_are_not_told(void **state)
+{
+  (void)state;
+  check(CONTENT("a") USAGE("{\"completion_tokens\":1e30,\"prompt_tokens\":"
+                           "9223372036854775807}")
+            USAGE("{\"completion_tokens\":3}") DONE,
+        "C0 a|-> ok -/3/-/- text=a");
+}
+
 static void a_repeated_member_counts_once(void **state)
 {
   (void)state;
@@ -390,7 +416,8 @@ static void b026_truthy_errors_fail(void **state)
   check("data: {\"error\":{\"code\":1234}}\n\n",
         "-> api_error message={\"error\":{\"code\":1234}}");
   check("event: ERROR\n: worker lost\n\n", "-> api_error message=worker lost");
-  check(CONTENT("a") "event: Error\n\n", "C0 a|-> api_error text=a");
+  check(CONTENT("a") "event: Error\n\n",
+        "C0 a|-> api_error text=a message=an error without a word");
 }
 
 static void a_finish_can_be_an_error(void **state)
@@ -399,6 +426,14 @@ static void a_finish_can_be_an_error(void **state)
   check(CONTENT("a") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":"
                      "\"error\"}],\"message\":\"provider gone\"}\n\n" DONE,
         "C0 a|-> api_error error text=a message=provider gone");
+  check(CONTENT("a") FINISH("abort") DONE,
+        "C0 a|-> api_error abort text=a message=finish_reason abort");
+  check(CONTENT("a") "data: {\"choices\":[{\"delta\":{},\"error\":{"
+                     "\"message\":\"provider died\",\"code\":502}}]}\n\n" DONE,
+        "C0 a|-> api_error text=a code=502 message=provider died");
+  check("data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"error\":null}]}"
+        "\n\n" DONE,
+        "C0 a|-> ok text=a");
 }
 
 static void errors_that_never_ended(void **state)
@@ -1021,6 +1056,8 @@ int main(void)
       cmocka_unit_test(b011_data_over_several_lines),
       cmocka_unit_test(b012_empty_or_missing_choices),
       cmocka_unit_test(b013_reasoning_is_payload),
+      cmocka_unit_test(b013_thinking_is_reasoning),
+      cmocka_unit_test(b015_custom_tools_are_payload),
       cmocka_unit_test(b015_tool_calls_are_payload),
       cmocka_unit_test(b016_tool_calls_are_merged_by_index),
       cmocka_unit_test(b016_ids_differ_between_servers),
@@ -1049,6 +1086,7 @@ int main(void)
       cmocka_unit_test(audio_is_payload),
       cmocka_unit_test(content_in_parts),
       cmocka_unit_test(values_of_another_type_are_ignored),
+      cmocka_unit_test(counts_beyond_belief_are_not_told),
       cmocka_unit_test(a_repeated_member_counts_once),
       cmocka_unit_test(names_and_texts_may_be_escaped),
       cmocka_unit_test(a_finish_can_be_an_error),

@@ -255,18 +255,32 @@ static void endless_header(struct conn *c)
   until_closed(c);
 }
 
+static void endless_line(struct conn *c)
+{
+  if (!next_request(c))
+    return;
+  say(c, "HTTP/1.1 200 OK\r\nX-Noise: ");
+  for (int i = 0; i < 20000; i++)
+    say(c, "all work and no play makes jack a dull boy");
+  until_closed(c);
+}
+
 static void headers_without_end(void **state)
 {
-  struct rawserver server;
-  struct result r = {0};
-  char url[64];
+  static void (*const plays[])(struct conn *) = {endless_header, endless_line};
   (void)state;
-  server_start(&server, endless_header, NULL);
-  snprintf(url, sizeof url, "http://127.0.0.1:%u/", server.port);
-  exchange(&r, url, &config);
-  server_stop(&server);
-  assert_int_equal(r.info.outcome, OUTCOME_MALFORMED);
-  result_free(&r);
+  for (size_t i = 0; i < 2; i++) {
+    struct rawserver server;
+    struct result r = {0};
+    char url[64];
+    server_start(&server, plays[i], NULL);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/", server.port);
+    exchange(&r, url, &config);
+    server_stop(&server);
+    assert_int_equal(r.info.outcome, OUTCOME_MALFORMED);
+    assert_non_null(strstr(r.info.message, "headers"));
+    result_free(&r);
+  }
 }
 
 /* gzip of "data: 1\n\n" "data: 2\n\n", the first sync-flushed */
@@ -306,6 +320,10 @@ static void b030_gzip_is_decoded_as_it_arrives(void **state)
   result_free(&r);
 }
 
+#define EMPTY_GZIP                                                             \
+  "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"                          \
+  "\x1f\x8b\x08\0\0\0\0\0\0\xff\x03\0\0\0\0\0\0\0\0\0"
+
 static void b030_other_codings_are_refused_in_clear(void **state)
 {
   static const struct row rows[] = {
@@ -322,7 +340,12 @@ static void b030_other_codings_are_refused_in_clear(void **state)
         0, false},
        OUTCOME_MALFORMED,
        200,
-       ""},
+       "broken content-encoding gzip"},
+      {"bytes behind its end",
+       {EMPTY_GZIP "junk", sizeof EMPTY_GZIP "junk" - 1, false},
+       OUTCOME_MALFORMED,
+       200,
+       "broken content-encoding gzip"},
       {"identity",
        {"HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\n"
         "Content-Length: 9\r\n\r\ndata: 1\n\n",
