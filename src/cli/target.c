@@ -163,16 +163,17 @@ static void print_origin(struct buf *out, const struct parts *p)
     buf_addf(out, ":%.*s", STR_ARG(p->port));
 }
 
-/* "v4", "v1beta": a version that is not v1 stands for an API root of its
- * own. */
-static bool other_version(struct str path)
+/* "/v4", "/v1beta/openai", "/v1/account/openai": a version that is not a v1 at
+ * the end stands for an API root of its own. */
+static bool has_version(struct str path)
 {
-  size_t i = path.len;
-  while (i > 0 && path.p[i - 1] != '/')
-    i--;
-  path = without(path, i);
-  return path.len >= 2 && path.p[0] == 'v' && path.p[1] >= '0' &&
-         path.p[1] <= '9' && !str_eq(path, STR("v1"));
+  while (path.len) {
+    struct str part = str_split(&path, '/');
+    if (part.len >= 2 && part.p[0] == 'v' && part.p[1] >= '0' &&
+        part.p[1] <= '9')
+      return true;
+  }
+  return false;
 }
 
 /* Takes what is no prefix off the end of the path: an endpoint, then /v1.
@@ -198,7 +199,7 @@ static void read_path(struct target *t, struct str *path)
     drop_slashes(path);
   }
   /* A whole request URL without /v1, or another version: as it is written. */
-  t->other_root = !t->v1 && (tail || other_version(*path));
+  t->other_root = !t->v1 && (tail || has_version(*path));
   t->endpoint = mem_strdup(endpoint);
 }
 
@@ -260,6 +261,7 @@ static char *own_path(const struct target *t, struct str path)
 {
   struct buf out = {0};
   struct str kind;
+  path = str_split(&path, '#');
   while (path.len && path.p[0] == '/')
     path = without(path, 1);
   if (t->v1 && !str_starts(path, STR("v1/")))
@@ -285,6 +287,10 @@ char *target_endpoint(const struct target *t, const char *option,
   if (is_kind(kind)) {
     err_add(e, "%s: the URL already ends in the path of %s", place,
             t->endpoint);
+    return NULL;
+  }
+  if (str_find(kind, STR("://")) >= 0) {
+    err_add(e, "%s: takes a path; the server goes into --url", place);
     return NULL;
   }
   if (memchr(kind.p, '/', kind.len) && !has_control_or_blank(kind))

@@ -79,6 +79,8 @@ int origin_parse(struct str url, struct origin *o)
 static size_t address_of(struct str host, unsigned char out[16])
 {
   char text[INET6_ADDRSTRLEN + 1];
+  if (memchr(host.p, ':', host.len))
+    host = until(host, "%"); /* the zone: fe80::1%25eth0 */
   if (host.len > INET6_ADDRSTRLEN)
     return 0;
   snprintf(text, sizeof text, "%.*s", STR_ARG(host));

@@ -72,6 +72,9 @@ static void loopback(void **state)
       {"[::ffff:127.0.0.1]", true, true},
       {"[::ffff:10.0.0.1]", false, true},
       {"[::2]", false, true},
+      {"[fe80::1%25eth0]:80", false, true},
+      {"[::1%251]", true, true},
+      {"a%2525.test", false, false},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
