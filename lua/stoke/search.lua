@@ -26,8 +26,8 @@ local MOST_WINDOWS = 60
 local LONGEST, LONGEST_SHARE, PATIENCE = 60, 0.05, 120
 -- Seconds without an answer after which an overloaded server is let be.
 local RECOVERY = 30
--- Fewer completed requests than this say little about a middle …
-local LEAST_COMPLETED = 20
+-- Fewer completed requests than this (in passing) say little about a middle …
+local LEAST_COMPLETED, LEAST_IN_PASSING = 20, 10
 -- … and a window has to be longer than answers take, or it sees half a wave.
 local ANSWERS = 4
 -- What is in flight grows by chance, too: by this many, this multiple of its
@@ -40,7 +40,7 @@ local ARRIVALS, ENOUGH_AT_RANDOM = 1.5, 3000
 local SURELY = 0.2
 -- Users who bring less than this share of what those before them bring: the
 -- knee of a closed loop without an SLO.
-local GAIN = 0.5
+local GAIN, NO_GAIN = 0.5, "more users bring too little"
 -- What fails breaks a point, unless an SLO says how much may: a server that
 -- turns users away is quick with the others.
 local MOST_ERRORS = 0.01
@@ -83,7 +83,7 @@ end
 -- Long enough for some requests, however slow the rate is.
 function search:window_length(point)
   local m, need = point.last, self.window
-  local least = point.judged and point.thorough and self.least or LEAST_COMPLETED
+  local least = point.judged and point.thorough and self.least or LEAST_IN_PASSING
   if self.of == "request_rate" then
     need = math.max(need, least / point.x)
   elseif m and m.completed > 0 then
@@ -107,11 +107,11 @@ function search:look(point)
   return point.last
 end
 
--- So many have to be sent before a growth of --precision (of a tenth, in
+-- So many have to be sent before a growth of --precision (of a fifth, in
 -- passing) stands out from noise.
 function search:enough(point)
-  local share = point.thorough and self.precision or math.max(self.precision, 0.1)
-  local enough = 1.5 * NOISE / share
+  local share = point.thorough and self.precision or math.max(self.precision, 0.2)
+  local enough = 2 * NOISE / share
   local long = point.thorough and self.arrival ~= "constant" and #self.slos == 0
   return long and math.max(enough, ENOUGH_AT_RANDOM) or enough
 end
@@ -185,16 +185,21 @@ function search:holds(m)
   return true
 end
 
--- Do more users bring more? Asked without SLOs only, and of users.
-function search:gains(point)
-  local before = self.reference
-  local throughput = point.completed / point.seconds
-  if self.of == "request_rate" or #self.slos > 0 then return true end
-  if before and throughput / before.throughput - 1 < GAIN * (point.x / before.x - 1) then
-    return false, "throughput no longer grows: saturated"
+-- Is the knee where users bring too little? Asked without SLOs only.
+function search:seeks_gain() return self.of ~= "request_rate" and #self.slos == 0 end
+
+-- The highest point below x that held.
+function search:best_below(x)
+  local best
+  for _, p in ipairs(self.curve) do
+    if p.ok and p.x < x and (not best or p.x > best.x) then best = p end
   end
-  self.reference = { x = point.x, throughput = throughput }
-  return true
+  return best
+end
+
+-- Do the users beyond the lower point bring enough?
+local function gains(x, throughput, lower)
+  return throughput / lower.request_throughput - 1 >= GAIN * (x / lower.x - 1)
 end
 
 -- Windows vote, and all of them together have the last word: what is rare comes
@@ -220,7 +225,11 @@ function search:judge(point)
     self.limited = true
     return false, ("this client sent only %s/s"):format(show(point.sent / point.seconds))
   end
-  return self:gains(point)
+  local lower = self:seeks_gain() and self:best_below(point.x)
+  if lower and not gains(point.x, point.whole.request_throughput, lower) then
+    return false, NO_GAIN
+  end
+  return true
 end
 
 -- ---- between points ----
@@ -335,15 +344,6 @@ function search:close_enough(good, bad)
     self.of == "max_concurrency" and bad - good <= 1
 end
 
--- The highest point below x that held.
-function search:best_below(x)
-  local best
-  for _, p in ipairs(self.curve) do
-    if p.ok and p.x < x and (not best or p.x > best) then best = p.x end
-  end
-  return best
-end
-
 function search:bisect()
   while not self:close_enough(self.good.x, self.bad) do
     local x = self:rounded(math.sqrt(self.good.x * self.bad))
@@ -352,16 +352,37 @@ function search:bisect()
   end
 end
 
+-- A long step may have gone past the knee: its first users brought so much that
+-- the last ones did not show. So shorter ones are taken between the two.
+function search:refine()
+  while self.good do
+    local top, lower = self.good.x, self:best_below(self.good.x)
+    if not lower or self:close_enough(lower.x, top) then return end
+    local x = math.max(self:rounded(math.sqrt(lower.x * top)), lower.x + 1)
+    local held = self:try(x, true)
+    if not held or not gains(top, self:at(top).request_throughput, self:at(x)) then
+      self:at(top).ok, self:at(top).why = false, NO_GAIN
+      self.good = { x = held and x or lower.x, thorough = true }
+      self.bad = held and top or x
+      self:bisect()
+    end
+  end
+end
+
+function search:at(x)
+  for _, p in ipairs(self.curve) do if p.x == x then return p end end
+end
+
 -- What was judged in passing is looked at again before it is the answer.
 function search:confirm()
   while self.good and not self.good.thorough do
     local x = self.good.x
-    local lower = self:best_below(x) or x / self.factor
+    local lower = self:best_below(x)
     self.good, self.confirming = nil, x
     self:forget(x)
     if self:try(x, true) then return end
     self.reason = nil
-    if not self:try(self:rounded(lower), true) then
+    if not self:try(lower and lower.x or self:rounded(x / self.factor), true) then
       self.reason = "what held in passing did not hold"
       return
     end
@@ -380,6 +401,7 @@ function search:find()
   if self:try(self.from) then self:grow() else self:shrink() end
   if self.good and self.bad then self:bisect() end
   self:confirm()
+  if self:seeks_gain() then self:refine() end
 end
 
 -- ---- what is said ----
@@ -450,6 +472,6 @@ return function(options)
     if slo:find("^%s*[esf]%a+_rate") or slo:find("^%s*failed") then self.judges_errors = true end
   end
   -- Then there is nothing that a longer look would see.
-  self.one_speed = #self.slos == 0 and self.of ~= "request_rate"
+  self.one_speed = self:seeks_gain()
   return function(run) return self:control(run) end
 end
