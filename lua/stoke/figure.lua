@@ -22,13 +22,14 @@ end
 
 local function counted(stoke)
   local f = stoke.figures
-  return f.completed + f.failed
+  return f.failed and f.completed + f.failed
 end
 
 local computed = {
   error_rate = function(stoke) return share(stoke.figures.failed, counted(stoke)) end,
   timeout_rate = function(stoke)
     local n = 0
+    if stoke.foreign then return nil end
     for _, name in ipairs(TIMEOUTS) do n = n + (stoke.outcomes[name] or 0) end
     return share(n, counted(stoke))
   end,

@@ -1,6 +1,7 @@
 -- Results files as they lie around: one run in a file, or JSON Lines.
 
 local files = require("stoke.files")
+local vllm_results = require("stoke.vllm_results")
 
 local M = {}
 
@@ -12,8 +13,10 @@ local function check(name, value)
   if value.kind == "sweep" then
     return nil, name .. ": is a whole sweep; name the files of its cells"
   end
+  if vllm_results.are(value) then vllm_results.adopt(value) end
   if type(value.stoke) ~= "table" then
-    return nil, name .. ": not the results of `stoke run` (no \"stoke\" in it)"
+    return nil, name .. ": not the results of `stoke run` (no \"stoke\" in it), nor of "
+      .. "`vllm bench serve`"
   end
   for _, part in ipairs(PARTS) do
     if type(value.stoke[part]) ~= "table" then
@@ -75,6 +78,7 @@ end
 
 --- The request lines beside a run's file, when they are there.
 function M.requests(host, run)
+  if run.result.stoke.foreign then return vllm_results.requests(run.result) end
   if not run.alone then return nil end
   local stem = run.path:gsub("%.json$", "")
   for _, path in ipairs({ stem .. ".requests.jsonl", stem .. ".jsonl" }) do

@@ -53,7 +53,8 @@ static const struct options_spec compare_spec = {
     .program = "stoke compare",
     .usage = "BASE.json OTHER.json [MORE.json ...] [options]",
     .intro = "Show the figures of runs side by side, with a verdict that knows "
-             "how noisy they are. Files are those of `stoke run -o`, or JSON "
+             "how noisy they are. Files are those of `stoke run -o`, of `stoke "
+             "bench serve` and `vllm bench serve` (--save-result), or JSON "
              "Lines with several; request lines beside them (BASE.jsonl, "
              "BASE.requests.jsonl) are used when they are there.",
     .examples = "stoke compare monday.json tuesday.json\twhat changed?\n"

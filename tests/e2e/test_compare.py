@@ -193,3 +193,61 @@ def test_trend_marks_what_left_the_band(stoke, tmp_path):
     # One before it, only when that is asked.
     assert "3.json" in names[2] and command(stoke, "trend", *names).code == 0
     command(stoke, "trend", *names, "--fail-on-any", code=99)
+
+
+def vllm_result(path, ttft_s, *, day=1, n=300, seed=0, detailed=True, **more):
+    """As `vllm bench serve --save-result` writes it."""
+    draw = random.Random(seed)
+    ttfts = [ttft_s * draw.lognormvariate(0, 0.2) for _ in range(n)]
+    result = {
+        "date": f"202601{day:02d}-120000", "endpoint_type": "openai",
+        "backend": "openai", "label": None, "model_id": "m", "num_prompts": n,
+        "request_rate": "inf", "burstiness": 1.0, "max_concurrency": 8,
+        "duration": n * 1.0, "completed": n, "failed": 0,
+        "total_input_tokens": 20 * n, "total_output_tokens": n,
+        "request_throughput": 1.0, "request_goodput": None,
+        "output_throughput": 1.0, "total_token_throughput": 21.0,
+        "latencies": ttfts, "queue_times": [0.0] * n,
+        "mean_ttft_ms": 1e3 * sum(ttfts) / n, "p99_ttft_ms": 1e3 * max(ttfts),
+        "median_ttft_ms": 1e3 * sorted(ttfts)[n // 2],
+        "mean_tpot_ms": 0.0, "median_tpot_ms": 0.0, "p99_tpot_ms": 0.0}
+    if detailed:
+        result |= {"ttfts": ttfts, "output_lens": [1] * n, "errors": [""] * n,
+                   "start_times": [100.0 + i for i in range(n)]}
+    path.write_text(json.dumps(result | more))
+    return path.name
+
+
+def test_results_of_vllm_are_read(stoke, tmp_path):
+    a = vllm_result(tmp_path / "a.json", 0.05, seed=1)
+    b = vllm_result(tmp_path / "b.json", 0.08, seed=2, day=2)
+    found, pair = verdicts(stoke, a, b)
+    assert found["ttft.mean"] == "worse" and pair["doubts"] == []
+    # Its 0 means that there was none.
+    assert "tpot.mean" not in found and "tpot.p99" not in found
+    # Without the arrays there is nothing to judge noise by.
+    b = vllm_result(tmp_path / "b.json", 0.08, seed=2, detailed=False)
+    found, _ = verdicts(stoke, a, b)
+    assert found["ttft.mean"] == "can't tell"
+
+
+def test_results_of_vllm_beside_ours(stoke, tmp_path):
+    a = vllm_result(tmp_path / "a.json", 0.05, day=1)
+    b = write(tmp_path / "b.json", 50, day=2)
+    _, pair = verdicts(stoke, a, b)
+    assert any("definitions of figures" in x for x in pair["doubts"])
+    # What was not saved is not taken for none.
+    command(stoke, "compare", b, a, "--fail-on", "timeout_rate > 1%", code=99)
+    del_failed = vllm_result(tmp_path / "old.json", 0.05, failed=None)
+    found, _ = verdicts(stoke, a, del_failed)
+    assert "error_rate" not in found
+    r = command(stoke, "trend", a, b)
+    lines = r.out.splitlines()
+    assert lines[1].startswith("2026-01-01 12:00:00") and lines[2].startswith("2026-01-02")
+
+
+def test_other_json_is_refused(stoke, tmp_path):
+    (tmp_path / "x.json").write_text('{"completed": 3}')
+    a = vllm_result(tmp_path / "a.json", 0.05)
+    r = command(stoke, "compare", a, "x.json", code=2)
+    assert "x.json: not the results of `stoke run`" in r.err

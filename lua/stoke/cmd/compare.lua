@@ -15,9 +15,9 @@ local function mean_tokens(r, key)
   return r.completed > 0 and r[key] / r.completed or nil
 end
 
-local function params_text(r)
+local function params_text(stoke)
   local parts = {}
-  for k, v in pairs(r.stoke.scenario.params or {}) do
+  for k, v in pairs(stoke.scenario.params or {}) do
     parts[#parts + 1] = k .. "=" .. tostring(v)
   end
   table.sort(parts)
@@ -51,20 +51,33 @@ local function same_run(a, b)
     a.duration == b.duration
 end
 
+-- Which definitions a run's figures have.
+local function mode_of(s)
+  return (s.metric_mode or "stoke") .. "'s" .. (s.foreign and ", by " .. s.foreign or "")
+end
+
+-- What another client did not save says nothing.
+local function differing_setup(sa, sb, out)
+  local keys = { "request_rate", "burstiness", "max_concurrency", "num_requests" }
+  if not sa.foreign and not sb.foreign then
+    differing(sa.scenario.name, sb.scenario.name, "scenario", out)
+    if sa.scenario.name == sb.scenario.name and sa.scenario.sha256 ~= sb.scenario.sha256 then
+      out[#out + 1] = "the scenario's text has changed"
+    end
+    differing(params_text(sa), params_text(sb), "parameters", out)
+    differing(sa.seed, sb.seed, "seed", out)
+    keys = { "loop", "request_rate", "arrival", "burstiness", "max_concurrency", "num_requests",
+      "duration_s" }
+  end
+  for _, key in ipairs(keys) do differing(sa.load[key], sb.load[key], "load, " .. key, out) end
+  differing(mode_of(sa), mode_of(sb), "definitions of figures", out)
+end
+
 --- What keeps the two from being comparable, in words.
 local function doubts(a, b)
   local out, sa, sb = {}, a.stoke, b.stoke
   if same_run(a, b) then return { "nothing to compare: both are the run of " .. sa.started_at } end
-  differing(sa.scenario.name, sb.scenario.name, "scenario", out)
-  if sa.scenario.name == sb.scenario.name and sa.scenario.sha256 ~= sb.scenario.sha256 then
-    out[#out + 1] = "the scenario's text has changed"
-  end
-  differing(params_text(a), params_text(b), "parameters", out)
-  for _, key in ipairs({ "loop", "request_rate", "arrival", "burstiness", "max_concurrency",
-    "num_requests", "duration_s" }) do
-    differing(sa.load[key], sb.load[key], "load, " .. key, out)
-  end
-  differing(sa.seed, sb.seed, "seed", out)
+  differing_setup(sa, sb, out)
   differing(a.model_id, b.model_id, "model", out)
   differing_lengths(a, b, "total_input_tokens", "prompts", out)
   differing_lengths(a, b, "total_output_tokens", "answers", out)
@@ -160,6 +173,7 @@ end
 
 local function difference_of_errors(a, b, confidence)
   local fa, fb = a.result.stoke.figures, b.result.stoke.figures
+  if not fa.failed or not fb.failed then return nil end
   return difference.of_shares(fa.failed, fa.failed + fa.completed, fb.failed,
     fb.failed + fb.completed, confidence)
 end
