@@ -98,13 +98,16 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
   const struct load *load = &c->load;
   const struct run_result *result = r->result;
   bool open = load->request_rate > 0;
+  bool sessions = scenario_has(r->scenario, HOOK_SESSION);
+  uint64_t items = r->options->until_exhausted ? 0 : load->num_requests;
+  uint64_t requests = sessions ? c->max_requests : items;
   return (struct run_info){
       .started_wall_ns = result->epoch_wall_ns,
       .started_ns = result->epoch_ns,
       .backend = backend_name(result->backend),
       .pooling = is_pooling(result->backend),
       .model_id = c->model,
-      .num_prompts = r->options->until_exhausted ? 0 : load->num_requests,
+      .num_prompts = sessions ? 0 : items,
       .metadata = t->metadata,
       .n_metadata = r->options->metadata.n,
       .request_rate = load->request_rate,
@@ -116,7 +119,9 @@ static struct run_info make_info(const struct run_report *r, struct texts *t)
       .duration_s = ns_to_sec(load->duration_ns),
       .warmup_s = ns_to_sec(load->warmup_ns),
       .drain_s = ns_to_sec(load->drain_ns),
-      .num_requests = r->options->until_exhausted ? 0 : load->num_requests,
+      .num_requests = requests,
+      .num_sessions = sessions ? items : 0,
+      .sessions_begun = sessions_started(&result->sessions),
       .warmup_requests = load->warmup_requests,
       .version = stoke_version,
       .command = r->command,

@@ -124,14 +124,17 @@ static bool failures_first(const struct summary *s)
 static void write_stopped(struct buf *out, const struct summary *s,
                           const struct run_info *r)
 {
-  bool short_of = r->num_requests && s->sent < r->num_requests;
+  uint64_t asked = r->num_sessions ? r->num_sessions : r->num_requests;
+  uint64_t begun = r->num_sessions ? r->sessions_begun : s->sent;
+  bool short_of = asked && begun < asked;
   if (!short_of && !r->interrupted)
     return;
   buf_addf(out, "Stopped early (%s)",
            r->stop_reason ? r->stop_reason : "no reason was told");
-  if (r->num_requests)
-    buf_addf(out, ": %llu of %llu requests were sent",
-             (unsigned long long)s->sent, (unsigned long long)r->num_requests);
+  if (asked)
+    buf_addf(out, ": %llu of %llu %s", (unsigned long long)begun,
+             (unsigned long long)asked,
+             r->num_sessions ? "sessions began" : "requests were sent");
   buf_adds(out, ".\n");
 }
 

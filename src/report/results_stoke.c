@@ -37,6 +37,8 @@ static void write_load(struct json_writer *w, const struct run_info *r)
   field_number(w, "burstiness", r->burstiness);
   field_some(w, "max_concurrency", r->max_concurrency);
   field_some(w, "num_requests", r->num_requests);
+  if (r->num_sessions)
+    field_count(w, "num_sessions", r->num_sessions);
   field_positive(w, "duration_s", r->duration_s);
   field_some(w, "warmup_requests", r->warmup_requests);
   field_positive(w, "warmup_s", r->warmup_s);

@@ -73,6 +73,7 @@ struct run_info {
   uint64_t max_concurrency; /* 0: none */
   double duration_s, warmup_s, drain_s;   /* asked for; 0: none */
   uint64_t num_requests, warmup_requests; /* asked for; 0: none */
+  uint64_t num_sessions, sessions_begun;  /* asked for (0: none), and begun */
 
   /* `bench serve` alone */
   const char *metric_mode;   /* "stoke", "vllm"; NULL: the first */

@@ -561,13 +561,15 @@ static void resume(struct session *s)
   vm_set_item(vm, s->item.id, s->item.phase, s->root->env_ref);
   status = vm_resume(vm, HOOK_SESSION, s->co, n_args, s->rng);
   vm_set_item(vm, 0, s->item.phase, LUA_NOREF);
+  /* First of all: the end of this one may be the beginning of another. */
+  watch_script(p, status > LUA_YIELD);
   if (status == LUA_YIELD)
     yielded(s);
   else if (status == 0)
     finished(s);
   else
     kill_tree(s->root, SESSION_FAILED, vm_error(vm));
-  watch_script(p, status > LUA_YIELD);
+  watch_script(p, false);
 }
 
 /* Resume whoever is ready. Never from within itself: a resumed session makes

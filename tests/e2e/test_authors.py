@@ -191,6 +191,22 @@ def test_a_run_without_a_session_that_succeeded_failed(stoke, raw_server,
     assert r.outcomes == {"ok": 4}
 
 
+def test_a_load_of_sessions_is_told_in_sessions(stoke, raw_server, tmp_path):
+    server = raw_server(lambda q: stream(text("a"), delta("stop")))
+    (tmp_path / "s.lua").write_text("""return {
+      load = { num_sessions = 5, max_concurrency = 1 },
+      session = function(s)
+        if s.id == 3 then return s:stop("enough") end
+        s:request { prompt = "x" } s:request { prompt = "y" }
+      end }""")
+    r = stoke.load(server.url, "s.lua")
+    assert "1 session at a time, 5 sessions" in r.err
+    assert "Stopped early (script: enough): 2 of 5 sessions began." in r.out
+    load = r.stoke["load"]
+    assert load["num_sessions"] == 5 and load["num_requests"] is None
+    assert r.json["num_prompts"] == r.json["completed"] == 4
+
+
 def test_a_hook_sees_the_request_and_the_run(stoke, raw_server, tmp_path):
     server = raw_server(lambda q: stream(text("a"), delta("stop")))
     (tmp_path / "s.lua").write_text("""return {
