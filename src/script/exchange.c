@@ -1,5 +1,6 @@
 #include "script/exchange.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -246,6 +247,7 @@ static void on_done(struct xfer *xf, void *ud)
   const struct wire_result *w;
   x->ending = true;
   wire_end(x->wire, i->outcome == OUTCOME_OK);
+  assert(x->pool->unseen.of != x);
   w = wire_result(x->wire);
   fill_transport(r, i);
   r->streamed = w->streamed;
