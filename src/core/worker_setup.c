@@ -165,6 +165,7 @@ void worker_tear_down(struct worker *w)
     c->script_calls = s.calls;
     c->script_worst_ns = s.worst_ns;
     c->gc_ns = s.gc_ns;
+    c->heap_peak = s.memory_peak;
     snprintf(c->script_place, sizeof c->script_place, "%s", s.worst_place);
   }
   if (w->exchanges && exchange_live(w->exchanges)->sent) {

@@ -351,6 +351,10 @@ static void write_script(struct json_writer *w, const struct client *c)
   field_number(w, "worst_ms", ns_to_ms(c->script_worst_ns));
   field_text(w, "worst_place", c->script_place[0] ? c->script_place : NULL);
   field_number(w, "gc_s", ns_to_sec(c->gc_ns));
+  field_array(w, "heap_peak_bytes");
+  for (size_t i = 0; i < c->threads; i++)
+    json_integer(w, (int64_t)c->heap_peak[i]);
+  json_end_array(w);
   json_end_object(w);
 }
 

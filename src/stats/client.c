@@ -24,8 +24,10 @@ void client_deinit(struct client *c)
 void client_add(struct client *c, const struct client_worker *w)
 {
   hist_merge(&c->loop_lag, &w->loop_lag);
-  if (w->wall_ns && c->threads < CLIENT_THREADS_MAX)
+  if (w->wall_ns && c->threads < CLIENT_THREADS_MAX) {
+    c->heap_peak[c->threads] = w->heap_peak;
     c->cpu_share[c->threads++] = (double)w->cpu_ns / (double)w->wall_ns;
+  }
   if (w->script_worst_ns > c->script_worst_ns) {
     c->script_worst_ns = w->script_worst_ns;
     memcpy(c->script_place, w->script_place, sizeof c->script_place);

@@ -25,6 +25,7 @@ struct client_worker {
   uint64_t script_ns, script_calls, script_worst_ns;
   char script_place[96]; /* "file.lua:12 on_response" of the worst call */
   uint64_t gc_ns;        /* Lua's collector, where it is stepped by us */
+  uint64_t heap_peak;    /* bytes of the Lua heap */
   uint64_t retries;      /* requests put on the wire again */
 };
 void client_worker_deinit(struct client_worker *w);
@@ -35,6 +36,7 @@ void client_worker_deinit(struct client_worker *w);
 struct client {
   struct hist loop_lag;
   double cpu_share[CLIENT_THREADS_MAX]; /* 0..1, in the order of adding */
+  uint64_t heap_peak[CLIENT_THREADS_MAX];
   size_t threads;
   uint64_t wall_ns; /* sum over threads */
   uint64_t script_ns, script_calls, script_worst_ns, gc_ns, retries;

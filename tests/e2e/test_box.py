@@ -54,6 +54,16 @@ def test_what_fills_the_heap_stays_a_script_error(box):
     assert "not enough memory" in r.err
 
 
+def test_b155_the_heap_of_each_thread_is_told(box):
+    r = box("""request = function(ctx)
+        kept = kept or ("x"):rep(3e6)
+        return { prompt = "x" }
+      end""", "-n", 20, "-c", 4, "--threads", 2, code=0)
+    heaps = r.stoke["client"]["script"]["heap_peak_bytes"]
+    assert len(heaps) == 2
+    assert all(3e6 < heap <= 16 << 20 for heap in heaps)
+
+
 def test_long_words_of_an_error(box):
     r = box("""request = function() error(("x"):rep(2e6)) end""", "-n", 1)
     assert r.outcomes == {"script": 1}

@@ -111,12 +111,14 @@ static void workers_come_together(void **state)
                             .script_ns = 3,
                             .script_worst_ns = 2,
                             .script_place = "a.lua:1",
+                            .heap_peak = 100,
                             .retries = 1};
   struct client_worker b = {.cpu_ns = 9,
                             .wall_ns = 10,
                             .script_ns = 4,
                             .script_worst_ns = 4,
                             .script_place = "b.lua:2",
+                            .heap_peak = 50,
                             .gc_ns = 7};
   (void)state;
   hist_add(&a.loop_lag, 5);
@@ -125,6 +127,7 @@ static void workers_come_together(void **state)
   client_add(&c, &b);
   assert_int_equal(c.threads, 2);
   assert_true(c.cpu_share[0] == 0.5 && c.cpu_share[1] == 0.9);
+  assert_true(c.heap_peak[0] == 100 && c.heap_peak[1] == 50);
   assert_int_equal(c.script_ns, 7);
   assert_string_equal(c.script_place, "b.lua:2");
   assert_int_equal(c.loop_lag.count, 2);
