@@ -87,4 +87,25 @@ function M.requests(host, run)
   end
 end
 
+local BINS = 24
+
+--- What was done (`key` "done"), or its tokens, a second, in equal parts of a
+--- run, from its request lines in the order of time. nil when they are few.
+function M.rates(list, key)
+  list = list or {}
+  if #list < 4 * BINS then return nil end
+  local first, last, values = list[1].sent_s, 0, {}
+  for _, q in ipairs(list) do last = math.max(last, q.done_s) end
+  local length = (last - first) / BINS
+  for i = 1, BINS do values[i] = 0 end
+  for _, q in ipairs(list) do
+    local i = math.min(BINS, math.floor((q.done_s - first) / length) + 1)
+    values[i] = values[i] + (key == "done" and 1 or q.tokens or 0) / length
+  end
+  -- It fills up at one end and runs dry at the other.
+  table.remove(values)
+  table.remove(values, 1)
+  return values
+end
+
 return M

@@ -1,6 +1,7 @@
 -- The verdicts of stoke compare: how often they cry wolf, and what they see.
 
 local difference = require("stoke.difference")
+local results = require("stoke.results")
 
 -- Numbers of our own, the same everywhere.
 local function generator(seed)
@@ -99,5 +100,62 @@ describe("difference", function()
     equal(difference.verdict(d, 0.03, false), "worse")
     equal(difference.verdict(difference.of_shares(1, 10, 2, 10, 0.99), 0.03, false), "can't tell")
     equal(difference.of_shares(0, 0, 1, 10, 0.99), nil)
+  end)
+end)
+
+-- ---- throughput, from the lines of a run ----
+
+-- `users` who send one request after the other, or arrivals at random.
+local function lines(next_one, n, users, scale)
+  local list, free = {}, {}
+  for i = 1, users or 0 do free[i] = 0 end
+  local t = 0
+  for i = 1, n do
+    local z = math.sqrt(-2 * math.log(next_one())) * math.cos(2 * math.pi * next_one())
+    local takes = scale * (0.02 + 0.03 * math.exp(0.5 * z))
+    if users then
+      local k = 1
+      for j = 2, users do if free[j] < free[k] then k = j end end
+      t = free[k]
+      free[k] = t + takes
+    else
+      t = t - math.log(next_one()) * 0.01 * scale
+    end
+    list[i] = { sent_s = t, done_s = t + takes, tokens = 10 }
+  end
+  table.sort(list, function(a, b) return a.sent_s < b.sent_s end)
+  return list
+end
+
+local function rate_alarms(rounds, n, users, scale)
+  local alarms, next_one = 0, generator(n + (users or 0))
+  for _ = 1, rounds do
+    local a = results.rates(lines(next_one, n, users, 1), "done")
+    local b = results.rates(lines(next_one, n, users, scale), "done")
+    local d = difference.of(difference.sample(a), difference.sample(b), "mean", 0.99)
+    local v = difference.verdict(d, 0.03, true)
+    if v == "better" or v == "worse" then alarms = alarms + 1 end
+  end
+  return alarms / rounds
+end
+
+describe("rates", function()
+  for _, case in ipairs({ { 200, 8 }, { 1000, 8 }, { 500, 64 }, { 1000 } }) do
+    local n, users = case[1], case[2]
+    local name = ("%d requests of %s"):format(n, users and users .. " users" or "arrivals")
+    it("raise few false alarms: " .. name, function()
+      local share = rate_alarms(400, n, users, 1)
+      assert(share <= 0.02, share)
+    end)
+    it("see a third: " .. name, function()
+      local share = rate_alarms(100, n, users, 1.33)
+      -- Few rounds of many users come in waves.
+      assert(share >= (n < 20 * (users or 0) and 0.6 or 0.8), share)
+    end)
+  end
+
+  it("are not made of few lines", function()
+    equal(results.rates({}, "done"), nil)
+    equal(results.rates(nil, "done"), nil)
   end)
 end)

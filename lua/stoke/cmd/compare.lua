@@ -125,28 +125,9 @@ local function sample_of(run, metric)
   return made
 end
 
-local BINS = 24
-
--- Of equal parts of the run, from its request lines; nil when they are few.
-local function rates_of_lines(run, key)
-  local list, values = run.requests or {}, {}
-  local length = (run.result.duration or 0) / BINS
-  if #list < 4 * BINS or length <= 0 then return nil end
-  for i = 1, BINS do values[i] = 0 end
-  for _, q in ipairs(list) do
-    local i = math.floor((q.done_s - list[1].sent_s) / length) + 1
-    local weight = key == "done" and 1 or q.tokens or 0
-    if values[i] then values[i] = values[i] + weight / length end
-  end
-  -- It fills up at one end and runs dry at the other.
-  table.remove(values)
-  table.remove(values, 1)
-  return values
-end
-
 -- Of the parts of the run, or its seconds, without its ends.
 local function rates_of(run, key)
-  local series, values = run.result.stoke.series, rates_of_lines(run, key)
+  local series, values = run.result.stoke.series, results.rates(run.requests, key)
   if values then return values end
   values = {}
   for i = 2, #series[key] - 1 do values[#values + 1] = series[key][i] / series.interval_s end
