@@ -135,6 +135,7 @@ static bool start_thread(struct bench_probe *p)
   sigemptyset(&block);
   sigaddset(&block, SIGINT);
   sigaddset(&block, SIGTERM);
+  sigaddset(&block, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &block, &before);
   rc = pthread_create(&p->thread, NULL, work, p);
   pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -3,6 +3,7 @@
 #include "cli/cmd_bench.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -355,7 +356,9 @@ static int serve(int argc, char *const argv[])
       .first_model = true,
       .ud = &s,
   };
-  int status = run_command(&front, argc, argv);
+  int status;
+  signal(SIGPIPE, SIG_IGN); /* a reader that had enough stops no benchmark */
+  status = run_command(&front, argc, argv);
   if (s.files.described &&
       bench_files_write(&s.bench, &s.details, &s.files) < 0 && status == 0)
     status = FAILED;

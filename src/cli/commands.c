@@ -1,6 +1,11 @@
 #include "cli/commands.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/suggest.h"
@@ -95,7 +100,33 @@ static bool is_one_of(const char *s, const char *a, const char *b,
   return strcmp(s, a) == 0 || strcmp(s, b) == 0 || strcmp(s, c) == 0;
 }
 
-int commands_main(int argc, char *const argv[])
+/* A stream that the caller closed must not become the number of a socket or a
+ * results file: these say EBADF to whoever writes there. */
+static void reserve_streams(void)
+{
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0)
+      (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+/* What was printed without a look at the result: did it get out? A reader of
+ * a pipe that has had enough is no failure. */
+static int end(int status)
+{
+  struct stat s;
+  bool failed = fflush(stdout) != 0;
+  int why = failed ? errno : 0; /* else it was an earlier write */
+  if ((!failed && !ferror(stdout)) || status)
+    return status;
+  if (fstat(STDOUT_FILENO, &s) == 0 &&
+      (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode)))
+    return status;
+  log_line("the standard output could not be written%s%s", why ? ": " : "",
+           why ? strerror(why) : "");
+  return 1;
+}
+
+static int run(int argc, char *const argv[])
 {
   const struct command *c;
   if (argc < 2) {
@@ -109,4 +140,10 @@ int commands_main(int argc, char *const argv[])
   if (is_one_of(argv[1], "version", "--version", "-V"))
     return version_main();
   return unknown(argv[1]);
+}
+
+int commands_main(int argc, char *const argv[])
+{
+  reserve_streams();
+  return end(run(argc, argv));
 }

@@ -67,13 +67,26 @@ bool headers_have(const struct buf *lines, struct str name)
   return false;
 }
 
+static bool is_ascii(struct str s)
+{
+  for (size_t i = 0; i < s.len; i++)
+    if ((unsigned char)s.p[i] > 127)
+      return false;
+  return true;
+}
+
 char *headers_key(const char *text, const char *place, struct buf *notices,
                   struct err *e)
 {
-  struct str s = str_trim(str_of(text));
+  struct str all = str_of(text), s;
   char quote;
   ptrdiff_t at;
-  if (s.len < strlen(text))
+  if (str_starts(all, STR("\xef\xbb\xbf"))) { /* of a file on Windows */
+    buf_addf(notices, "%s: a byte order mark before the key dropped\n", place);
+    all = (struct str){all.p + 3, all.len - 3};
+  }
+  s = str_trim(all);
+  if (s.len < all.len)
     buf_addf(notices, "%s: blanks or line breaks around the key dropped\n",
              place);
   if (str_istarts(s, STR("Bearer "))) {
@@ -85,7 +98,7 @@ char *headers_key(const char *text, const char *place, struct buf *notices,
     buf_addf(notices, "%s: quotes around the key dropped\n", place);
     s = str_trim((struct str){s.p + 1, s.len - 2});
   }
-  if ((at = find_control(s)) >= 0) {
+  if ((at = str_find(s, STR("\t"))) >= 0 || (at = find_control(s)) >= 0) {
     err_add(e,
             "%s: a control character inside the key, after %td characters "
             "(a line break?)",
@@ -96,5 +109,10 @@ char *headers_key(const char *text, const char *place, struct buf *notices,
     return NULL;
   if (memchr(s.p, ' ', s.len))
     buf_addf(notices, "%s: there is a blank inside the key\n", place);
+  if (!is_ascii(s))
+    buf_addf(notices,
+             "%s: there are characters inside the key that no key has (a blank "
+             "of another kind?)\n",
+             place);
   return mem_strndup(s.p, s.len);
 }

@@ -97,7 +97,7 @@ static void ask(const struct preflight *p, const char *url, char *shown,
       .slow = on_slow,
       .ud = shown,
   };
-  if (!r.net.connect_timeout_ns)
+  if (!r.net.connect_timeout_ns || r.net.connect_timeout_ns > CONNECT_NS)
     r.net.connect_timeout_ns = CONNECT_NS;
   fetch_run(f, &r);
   xfer_headers_unref(r.http.headers);

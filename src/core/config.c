@@ -15,6 +15,13 @@ struct body_defaults config_body(const struct config *c)
   };
 }
 
+/* Nobody waits for a connection longer than for an answer. */
+static uint64_t connect_timeout(const struct config *c)
+{
+  uint64_t own = c->connect_timeout_ns, all = c->timeout_ns;
+  return all && all < (own ? own : NET_CONNECT_NS) ? all : own;
+}
+
 struct net_config config_net(const struct config *c)
 {
   return (struct net_config){
@@ -22,7 +29,7 @@ struct net_config config_net(const struct config *c)
       .insecure = c->insecure,
       .cacert = c->cacert,
       .proxy = c->proxy,
-      .connect_timeout_ns = c->connect_timeout_ns,
+      .connect_timeout_ns = connect_timeout(c),
   };
 }
 

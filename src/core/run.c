@@ -71,7 +71,7 @@ void run_stop_sending(struct run *r, enum stop_reason why, const char *detail,
     snprintf(r->out->stop_detail, sizeof r->out->stop_detail, "%s", detail);
     run_end_control(r);
   }
-  if (r->state == WARMUP || r->state == MEASURE)
+  if (r->state != ENDED)
     for (unsigned i = 0; i < r->n; i++)
       worker_stop(r->workers[i], grace_ns);
 }
@@ -160,7 +160,9 @@ static void on_signal(EV_P_ ev_signal *s, int revents)
   }
   r->out->signal = s->signum;
   run_stop_sending(r, STOP_INTERRUPTED,
-                   s->signum == SIGINT ? "SIGINT" : "SIGTERM",
+                   s->signum == SIGINT    ? "SIGINT"
+                   : s->signum == SIGTERM ? "SIGTERM"
+                                          : "SIGHUP",
                    drain < BRIEF_NS ? drain : BRIEF_NS);
 }
 
@@ -256,16 +258,26 @@ static void on_tick(EV_P_ ev_timer *t, int revents)
     r->cb->progress(&p, r->cb->ud);
 }
 
+/* nohup keeps it away from us, and so do we then. */
+static bool is_ignored(int signum)
+{
+  struct sigaction now;
+  return sigaction(signum, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 static void watch(struct run *r)
 {
   ev_signal_init(&r->on_int, on_signal, SIGINT);
   ev_signal_init(&r->on_term, on_signal, SIGTERM);
+  ev_signal_init(&r->on_hup, on_signal, SIGHUP);
   ev_timer_init(&r->tick, on_tick, TICK_S, TICK_S);
   ev_timer_init(&r->control_timer, run_on_control_timer, 0, 0);
-  r->on_int.data = r->on_term.data = r->tick.data = r;
+  r->on_int.data = r->on_term.data = r->on_hup.data = r->tick.data = r;
   r->control_timer.data = r;
   ev_signal_start(r->loop, &r->on_int);
   ev_signal_start(r->loop, &r->on_term);
+  if (!is_ignored(SIGHUP))
+    ev_signal_start(r->loop, &r->on_hup);
   ev_timer_start(r->loop, &r->tick);
 }
 
@@ -273,6 +285,7 @@ static void unwatch(struct run *r)
 {
   ev_signal_stop(r->loop, &r->on_int);
   ev_signal_stop(r->loop, &r->on_term);
+  ev_signal_stop(r->loop, &r->on_hup);
   ev_timer_stop(r->loop, &r->tick);
   ev_timer_stop(r->loop, &r->control_timer);
 }
@@ -356,6 +369,7 @@ static void start_workers(struct run *r)
   sigemptyset(&block);
   sigaddset(&block, SIGINT);
   sigaddset(&block, SIGTERM);
+  sigaddset(&block, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &block, &before);
   for (ws.index = 0; ws.index < r->n; ws.index++)
     r->workers[ws.index] = worker_start(&ws);

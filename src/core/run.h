@@ -27,7 +27,7 @@ enum stop_reason {
   STOP_COUNT,       /* num_requests were sent */
   STOP_DURATION,    /* the time was up */
   STOP_EXHAUSTED,   /* the scenario had nothing left to send */
-  STOP_INTERRUPTED, /* SIGINT or SIGTERM */
+  STOP_INTERRUPTED, /* SIGINT, SIGTERM or SIGHUP */
   STOP_SCRIPT,      /* the script asked for it, or failed too often */
   STOP_THRESHOLD,   /* one that may end the run was broken */
   STOP_CONTROL,     /* control(run) had nothing left to do */
@@ -100,7 +100,7 @@ struct run_result {
   enum net_clock clock;
   enum stop_reason stop_reason;
   char stop_detail[200];  /* the script's words, the signal's name, or "" */
-  int signal;             /* 0, SIGINT or SIGTERM */
+  int signal;             /* 0, SIGINT, SIGTERM or SIGHUP */
   bool control_failed;    /* control(run) ended in an error, */
   bool teardown_failed;   /* and so did teardown(run) */
   unsigned threads;       /* workers that there were */
@@ -112,7 +112,7 @@ struct run_result {
 int run_prepare(const struct config *c, const struct scenario *s,
                 struct run_result *out, struct err *e);
 /* After run_prepare: the run, to its end. 0, or -1 with messages when it could
- * not start (nothing was sent then). SIGINT and SIGTERM end the run: the first
+ * not start (nothing was sent then). SIGINT, SIGTERM and SIGHUP end the run: the first
  * stops sending and waits a little for what is in flight, the second cancels
  * that. */
 int run_execute(const struct config *c, const struct scenario *s,

@@ -35,7 +35,7 @@ struct run {
   struct err *e;
 
   struct ev_loop *loop;
-  ev_signal on_int, on_term;
+  ev_signal on_int, on_term, on_hup;
   ev_timer tick;
 
   struct custom declared; /* read by all workers as they start */

@@ -81,7 +81,10 @@ void worker_on_order(const struct message *m, void *ud)
   case ORDER_GO:
     worker_begin_phase(w, (enum phase)(m->kind >> 8), m->value);
     break;
-  case ORDER_STOP: worker_end_phase(w, m->value); break;
+  case ORDER_STOP:
+    net_preconnect_end(w->net); /* if it comes that early */
+    worker_end_phase(w, m->value);
+    break;
   case ORDER_POLL: {
     const struct exchange_live *live = exchange_live(w->exchanges);
     w->progress.tokens = live->tokens - w->before.tokens;
@@ -176,12 +179,13 @@ struct worker *worker_start(const struct worker_setup *s)
   w->setup = *s;
   w->is_inline = s->config->threads == 0;
   w->reports = mailbox_new(s->main_loop, on_report, w);
+  w->loop = w->is_inline ? s->main_loop : ev_loop_new(EVFLAG_AUTO);
+  if (w->loop)
+    w->orders = mailbox_new(w->loop, worker_on_order, w);
   if (w->is_inline) {
-    w->loop = s->main_loop;
     worker_set_up(w);
     return w;
   }
-  w->loop = ev_loop_new(EVFLAG_AUTO);
   if (!w->loop || start_thread(w) != 0) {
     w->failed = true;
     worker_tell(w, WORKER_FAILED, "could not start a thread\n");
@@ -212,6 +216,7 @@ void worker_free(struct worker *w)
   if (!w)
     return;
   mailbox_free(w->reports);
+  mailbox_free(w->orders);
   metrics_free(w->figures.metrics);
   sessions_deinit(&w->figures.sessions);
   calls_deinit(&w->figures.calls);

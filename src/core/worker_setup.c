@@ -125,7 +125,6 @@ void worker_set_up(struct worker *w)
 {
   const struct config *c = w->setup.config;
   struct err e = {0};
-  w->orders = mailbox_new(w->loop, worker_on_order, w);
   worker_load_init(w, &e);
   w->figures.metrics = worker_new_metrics(w, 0);
   if (c->load.n_stages && !worker_is_driven(w)) {
@@ -183,6 +182,5 @@ void worker_tear_down(struct worker *w)
   timer_deinit(&w->start_timer);
   timer_deinit(&w->drain_timer);
   timer_deinit(&w->probe);
-  mailbox_free(w->orders);
   live_figures_deinit(&w->live);
 }

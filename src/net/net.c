@@ -9,9 +9,8 @@
 #include "net/open.h"
 #include "net/origin.h"
 
-#define PER_MULTI       128
-#define READ_SIZE       (16 * 1024)
-#define CONNECT_TIMEOUT (30 * NS_PER_SEC)
+#define PER_MULTI 128
+#define READ_SIZE (16 * 1024)
 
 /* Starting exchanges may hold up arrivals so long in one loop iteration. */
 #define START_NS (2 * NS_PER_MS)
@@ -212,7 +211,7 @@ static void own_config(struct net *n, const struct net_config *c)
   o->per_multi = c->per_multi ? c->per_multi : PER_MULTI;
   o->read_size = c->read_size ? c->read_size : READ_SIZE;
   o->connect_timeout_ns =
-      c->connect_timeout_ns ? c->connect_timeout_ns : CONNECT_TIMEOUT;
+      c->connect_timeout_ns ? c->connect_timeout_ns : NET_CONNECT_NS;
   o->cacert = own(c->cacert ? c->cacert : getenv("SSL_CERT_FILE"));
   o->proxy = own(c->proxy);
 }

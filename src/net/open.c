@@ -16,6 +16,7 @@ struct opening {
   struct list node;    /* in net.openings */
   struct list waiting; /* exchanges taken from the pool, by node */
   unsigned running, opened;
+  bool ended;
   net_preconnect_cb *cb;
   void *ud;
   char first_error[256];
@@ -27,7 +28,7 @@ static void on_done(struct xfer *x, void *ud)
   o->running--;
   if (x->info.outcome == OUTCOME_OK)
     o->opened++;
-  else if (!o->first_error[0])
+  else if (!o->first_error[0] && !o->ended)
     snprintf(o->first_error, sizeof o->first_error, "%s", x->info.message);
 }
 
@@ -52,13 +53,40 @@ void net_preconnect(struct net *n, const char *url, unsigned count,
   net_schedule(n);
 }
 
+static void end(struct xfer *x)
+{
+  xfer_end(x, OUTCOME_CANCELLED, "not needed any more");
+}
+
 static void start_some(struct opening *o)
 {
-  while (o->running < AT_ONCE && !list_empty(&o->waiting)) {
-    struct list *node = list_pop(&o->waiting);
+  while ((o->running < AT_ONCE || o->ended) && !list_empty(&o->waiting)) {
+    struct xfer *x = LIST_ENTRY(list_pop(&o->waiting), struct xfer, node);
     o->running++;
-    xfer_ready(LIST_ENTRY(node, struct xfer, node));
+    xfer_ready(x);
+    if (o->ended)
+      end(x);
   }
+}
+
+static void end_those(struct list *exchanges)
+{
+  for (struct list *i = exchanges->next, *next; i != exchanges; i = next) {
+    struct xfer *x = LIST_ENTRY(i, struct xfer, node);
+    next = i->next;
+    if (x->open_only)
+      end(x);
+  }
+}
+
+void net_preconnect_end(struct net *n)
+{
+  for (struct list *i = n->openings.next; i != &n->openings; i = i->next)
+    LIST_ENTRY(i, struct opening, node)->ended = true;
+  end_those(&n->ready);
+  end_those(&n->unnamed);
+  end_those(&n->running);
+  net_schedule(n);
 }
 
 void openings_step(struct net *n)

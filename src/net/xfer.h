@@ -21,6 +21,8 @@ struct net;
 struct xfer;
 struct xfer_headers;
 
+#define NET_CONNECT_NS UINT64_C(30000000000)
+
 struct net_config {
   unsigned connections;        /* expected at once; sizes multis and caches */
   unsigned per_multi;          /* connections a multi; 0: 128 */
@@ -28,7 +30,7 @@ struct net_config {
   bool insecure;               /* no certificate check */
   const char *cacert;          /* PEM file, or NULL for the system's */
   const char *proxy;           /* "" none, NULL: environment, loopback never */
-  uint64_t connect_timeout_ns; /* 0: 30 s */
+  uint64_t connect_timeout_ns; /* 0: NET_CONNECT_NS */
   unsigned read_size;          /* bytes one read may take; 0: 16 KiB */
   uint64_t max_idle_ns; /* a connection idle for longer isn't used again; in
                          * whole seconds; 0: 118 s */
@@ -63,6 +65,8 @@ typedef void net_preconnect_cb(unsigned opened, const char *first_error,
                                void *ud);
 void net_preconnect(struct net *n, const char *url, unsigned count,
                     net_preconnect_cb *done, void *ud);
+/* Open no more: `done` follows soon, first_error is not about these. */
+void net_preconnect_end(struct net *n);
 
 /* Header lines, made once and used by many exchanges. Names are unique
  * without regard to case: a later set replaces an earlier one. A name or

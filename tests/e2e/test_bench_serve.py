@@ -557,3 +557,15 @@ def test_help(stoke):
     r = say("serve", "--random", "5")
     assert r.code == 2
     assert "ambiguous option: --random could match --random-input-len, " in r.err
+
+
+# ---- a reader that has had enough ----
+
+def test_b135_a_broken_pipe_ends_no_benchmark(stoke, raw_server, tmp_path):
+    server = raw_server(answer)
+    r = stoke.command(
+        "bench", "serve", "--base-url", server.url, "--model", "m",
+        "--num-prompts", 3, "--random-input-len", 8, "--save-result",
+        "--result-dir", tmp_path, "--result-filename", "r.json",
+        prefix=("/bin/sh", "-c", '"$@" | head -n 0', "sh")).wait()
+    assert r.code == 0 and saved(tmp_path, "r.json")["completed"] == 3, r

@@ -123,6 +123,24 @@ def test_a_full_disk_is_no_success(stoke, raw_server):
     assert "No space left" in r.err and r.json["completed"] == 1
 
 
+@pytest.mark.parametrize("args", [
+    ["--version"], ["run", "--help"], ["run", "--print-config"],
+    ["scenario", "list"]])
+def test_x14_what_could_not_be_printed_is_no_success(stoke, args):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        r = stoke.command(*args, stdout=full).wait()
+    assert r.code == 1 and "output could not be written" in r.err
+
+
+def test_x14_closed_streams_are_nobody_elses(stoke, raw_server, tmp_path):
+    """Or the table would go to the file of the results, that is 1 then."""
+    server = raw_server(lambda r: fine())
+    r = stoke.load(server.url, "-n", 2, code=1, prefix=(
+        "/bin/sh", "-c", 'exec "$@" <&- >&-', "sh"))
+    assert r.json["completed"] == 2 and len(r.requests) == 2
+    assert "Bad file descriptor" in r.err
+
+
 def test_ambiguous_beginning(say):
     r = say("run", "--ma", "5")
     assert r.code == 2

@@ -142,7 +142,8 @@ def test_seed_decides_what_is_sent(stoke, raw_server):
 # ---- ends ----
 
 @pytest.mark.asan
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM,
+                                    signal.SIGHUP])
 def test_b132_interrupted_run_is_written(stoke, raw_server, number):
     server = raw_server(answer_after(0.2))
     p = stoke.start("-u", server.url, "-m", "m", "-d", 60, "-c", 2,
@@ -154,6 +155,31 @@ def test_b132_interrupted_run_is_written(stoke, raw_server, number):
     assert r.stoke["stop_reason"] == "interrupted"
     assert r.json["completed"] >= 3
     assert "Serving Benchmark Result" in r.out
+
+
+def silent_tls(raw_server):
+    """Connects, and never says a word of TLS."""
+    server = raw_server(answer_after(0))
+    return server, server.url.replace("http:", "https:")
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_b132_interrupted_before_the_first_request(stoke, raw_server, threads):
+    server, url = silent_tls(raw_server)
+    p = stoke.start("-u", url, "-m", "m", "-n", 200, "-c", 100,
+                    "--no-preflight", "--threads", threads)
+    wait_until(lambda: server.connections > 60)
+    p.signal()
+    r = p.wait(15)
+    assert r.code == 130 and r.stoke["stop_reason"] == "interrupted", r
+    assert r.json["completed"] == r.json["failed"] == 0
+    assert "could not be opened" not in r.err
+
+
+def test_b091_opening_takes_no_longer_than_an_answer_may(stoke, raw_server):
+    _, url = silent_tls(raw_server)
+    r = stoke.load(url, "-n", 1, "--timeout", "0.5s", code=1)
+    assert r.outcomes == {"timeout_connect": 1} and r.seconds < 15
 
 
 def test_b132_second_signal_cancels_the_drain(stoke, raw_server):

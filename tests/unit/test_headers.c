@@ -68,6 +68,17 @@ static const char *const keys[][4] = {
     {"Bearer k1", "k1", "K: \"Bearer\" in front of the key dropped\n", ""},
     {"\"k1\"", "k1", "K: quotes around the key dropped\n", ""},
     {"a b", "a b", "K: there is a blank inside the key\n", ""},
+    {"\xef\xbb\xbfk1\r\n", "k1",
+     "K: a byte order mark before the key dropped\n"
+     "K: blanks or line breaks around the key dropped\n",
+     ""},
+    {"k1\xc2\xa0", "k1\xc2\xa0",
+     "K: there are characters inside the key that no key has (a blank of "
+     "another kind?)\n",
+     ""},
+    {"k\t1", "", "",
+     "K: a control character inside the key, after 1 characters (a line "
+     "break?)\n"},
     {"k\r\nX: y", "", "",
      "K: a control character inside the key, after 1 characters (a line "
      "break?)\n"},
