@@ -290,6 +290,14 @@ static bool all_sessions_failed(const struct run_report *r)
   return ends[SESSION_FAILED] && !ends[SESSION_COMPLETED] && !ends[SESSION_CUT];
 }
 
+/* A scenario may well do without requests: its sessions call s:http, say. */
+static bool nothing_succeeded(const struct run_report *r,
+                              const struct summary *s)
+{
+  const uint64_t *ends = r->result->sessions.ends;
+  return s->sent ? s->completed == 0 : !ends[SESSION_COMPLETED];
+}
+
 int run_report(const struct run_report *r)
 {
   struct texts t = {0};
@@ -321,7 +329,7 @@ int run_report(const struct run_report *r)
   if (r->options->plot)
     run_plot(&s, &info, r->options->blocks, r->scenario->driver,
              stdout_is_taken(r->options));
-  if (s.completed == 0 || all_sessions_failed(r) || script_failed(r) ||
+  if (nothing_succeeded(r, &s) || all_sessions_failed(r) || script_failed(r) ||
       r->result->control_failed || r->result->teardown_failed)
     status = 1;
   if (save(r, &s, &info) < 0)

@@ -105,7 +105,7 @@ static int open_server(struct server *s, const struct check_flags *f,
   close(fd);
   c.port = 0;
   c.log = s->log;
-  c.log_headers = c.log_bodies = true;
+  c.log_headers = c.log_bodies = c.by_end = true;
   mock_plan_set(&c.plan, STR("ttft"), STR("1ms"), &known);
   mock_plan_set(&c.plan, STR("itl"), STR("0ms"), &known);
   snprintf(calls, sizeof calls, "%" PRIu64, f->tool_calls);
@@ -179,11 +179,14 @@ static void print_request(unsigned n, const json_value *r, bool full)
 {
   const char *method = json_text(json_get(r, "method"));
   const char *path = json_text(json_get(r, "path"));
+  double status = json_double(json_get(r, "status"), 0);
   printf("%s%u. %s %s\n", n > 1 ? "\n" : "", n, method ? method : "?",
          path ? path : "?");
   print_headers(json_get(r, "headers"));
   print_body(json_text(json_get(r, "body")), full);
-  printf("   -> %.0f\n", json_double(json_get(r, "status"), 0));
+  printf("   -> %.0f%s\n", status,
+         status == 404 ? " (the server inside this program knows no such path)"
+                       : "");
 }
 
 /* In the order in which they came; returns how many. */

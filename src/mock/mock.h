@@ -19,6 +19,7 @@ struct mock_config {
   const char *models;     /* ids, comma-separated; "none": no /v1/models */
   const char *api_key;    /* asked for, if not NULL */
   bool strict_model;      /* another model than those is a 404 */
+  bool by_end;            /* "/any/thing/chat/completions" is that API, too */
   uint64_t max_model_len; /* tokens; 0: no limit */
   uint64_t max_body;      /* bytes */
 

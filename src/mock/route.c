@@ -78,16 +78,28 @@ static const struct route {
     {"/stats", "GET", answer_stats, 0},
 };
 
+enum { N_ROUTES = sizeof routes / sizeof *routes };
+
+/* Behind the "/v1" or "/api" of a route. */
+static bool ends_like(struct str path, const struct route *r)
+{
+  const char *end = strchr(r->path + 1, '/');
+  return !r->answer && end && str_ends(path, str_of(end));
+}
+
 static const struct route *find_route(const struct mock_exchange *x)
 {
   struct str path = mock_http_path(&x->conn->http);
   const char *models = x->conn->m->config.models;
-  for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+  for (size_t i = 0; i < N_ROUTES; i++) {
     if (routes[i].answer == answer_models && strcmp(models, "none") == 0)
       continue;
     if (str_eq(path, str_of(routes[i].path)))
       return &routes[i];
   }
+  for (size_t i = 0; x->conn->m->config.by_end && i < N_ROUTES; i++)
+    if (ends_like(path, &routes[i]))
+      return &routes[i];
   return NULL;
 }
 

@@ -161,7 +161,7 @@ def test_times_to_wait(stoke, raw_server, tmp_path, time, good):
     (tmp_path / "s.lua").write_text(
         "return { load = { num_sessions = 1 }, session = function(s)"
         f" s:sleep({time}) s:think({time}) end }}")
-    r = stoke.load(server.url, "s.lua", code=1)
+    r = stoke.load(server.url, "s.lua", code=0 if good else 1)
     assert r.stoke["sessions"]["failed"] == (0 if good else 1), r
     if not good:
         assert 'a time is seconds, "250ms", or a distribution' in r.err
@@ -189,6 +189,35 @@ def test_a_run_without_a_session_that_succeeded_failed(stoke, raw_server,
     (tmp_path / "s.lua").write_text(script.replace("N", "0"))
     r = stoke.load(server.url, "s.lua", code=1)
     assert r.outcomes == {"ok": 4}
+
+
+def test_sessions_of_plain_http_succeed(stoke, mock, tmp_path):
+    m = mock()
+    (tmp_path / "s.lua").write_text("""return {
+      load = { num_sessions = 5 },
+      session = function(s)
+        s:check("models", s:http { path = "/v1/models" }.ok)
+      end }""")
+    r = stoke.load(m.url, "s.lua")
+    assert r.json["completed"] == 0
+    assert r.stoke["sessions"]["completed"] == 5
+    assert r.stoke["checks"][0]["passed"] == 5
+
+
+def test_check_knows_an_api_by_its_end(stoke, tmp_path):
+    (tmp_path / "s.lua").write_text("""return {
+      backends = {
+        azure = { path = "/openai/deployments/x/chat/completions",
+                  body = "chat", dialect = "chat", key_header = "api-key" },
+        odd = { path = "/odd", body = "chat", dialect = "chat" },
+      },
+      request = function(ctx)
+        return { endpoint = ctx.id == 1 and "azure" or "odd", prompt = "x" }
+      end }""")
+    r = stoke.command("scenario", "check", "s.lua", "-n", 2).wait()
+    assert "1. POST /openai/deployments/x/chat/completions" in r.out
+    assert "-> 200" in r.out and "1 ok" in r.out
+    assert "-> 404 (the server inside this program knows no" in r.out
 
 
 def test_a_load_of_sessions_is_told_in_sessions(stoke, raw_server, tmp_path):
