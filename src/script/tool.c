@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,6 +29,8 @@
  * host.quote(text) -> JSON string
  * host.number(x) -> JSON number
  * host.mkdir(path) -> true | nil, message   one that is there is fine
+ * host.lock(path) -> true | nil, message   held until this process and those
+ *                             that it has started are gone
  * host.log(line)                            a line on stderr */
 
 /* ---- JSON ---- */
@@ -211,6 +214,33 @@ static int mkdir_l(lua_State *L)
   return 1;
 }
 
+/* What a killed one has started ends a little later. */
+#define LOCK_TRIES 50
+#define LOCK_PAUSE (100 * NS_PER_MS)
+
+/* The file stays open on purpose: children inherit it, and the lock. */
+static int lock_l(lua_State *L)
+{
+  const struct timespec pause = {.tv_nsec = LOCK_PAUSE};
+  const char *path = luaL_checkstring(L, 1);
+  int fd = open(path, O_RDWR | O_CREAT, 0666);
+  for (int i = 0; fd >= 0 && i < LOCK_TRIES; i++) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+      lua_pushboolean(L, 1);
+      return 1;
+    }
+    nanosleep(&pause, NULL);
+  }
+  lua_pushnil(L);
+  if (fd >= 0)
+    lua_pushliteral(L, "another one is at work there");
+  else
+    lua_pushstring(L, strerror(errno));
+  if (fd >= 0)
+    close(fd);
+  return 2;
+}
+
 static int log_l(lua_State *L)
 {
   log_line("%s", luaL_checkstring(L, 1));
@@ -220,7 +250,8 @@ static int log_l(lua_State *L)
 static const luaL_Reg host_functions[] = {
     {"run", run_l},       {"sleep", sleep_l}, {"now", now_l},
     {"decode", decode_l}, {"quote", quote_l}, {"number", number_l},
-    {"mkdir", mkdir_l},   {"log", log_l},     {NULL, NULL},
+    {"mkdir", mkdir_l},   {"lock", lock_l},   {"log", log_l},
+    {NULL, NULL},
 };
 
 /* ---- questions ---- */

@@ -161,6 +161,19 @@ def test_it_goes_on_after_it_was_killed(stoke, mock, tmp_path):
     assert [row["status"] for row in rows] == ["ok"] * 3
 
 
+def test_two_at_once_do_not_share_a_folder(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms")
+    p = stoke.command("sweep", "-u", server.url, "-m", "m", "--no-preflight", "--vary", "c=1,2",
+                      "-d", "60s", "--max-tokens", 1)
+    while not (tmp_path / "stoke-sweep" / ".lock").exists():
+        time.sleep(0.05)
+    r = sweep(stoke, server.url, "--vary", "c=1,2", "-n", 2, code=2)
+    assert "another one is at work there" in r.err
+    p.signal(signal.SIGINT)
+    assert p.wait(30).code == 130
+    sweep(stoke, server.url, "--vary", "c=1,2", "-n", 2, "--max-tokens", 1, "--result-dir", "b")
+
+
 def test_the_stop_rule_skips_what_is_higher(stoke, mock, tmp_path):
     server = mock("--ttft", "20ms", "--slots", 2, "--queue", 0)
     r = sweep(stoke, server.url, "--vary", "c=2,8,16", "--vary", "max_tokens=1,2",

@@ -349,6 +349,11 @@ return function(host, request)
       host.log("--result-dir " .. wrong)
       return 2
     end
+    ok, wrong = host.lock(o.result_dir .. "/.lock")
+    if not ok then
+      host.log(("--result-dir %s: %s"):format(o.result_dir, wrong))
+      return 2
+    end
     local code = check_cells(job)
     if code ~= 0 then return code end
     shown.bound(job)
