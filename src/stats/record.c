@@ -133,6 +133,12 @@ static uint64_t tokens_told(const struct record *r)
   return sum;
 }
 
+/* Whatever its usage says. */
+static bool is_without_tokens(const struct record *r)
+{
+  return r->outcome == OUTCOME_EMPTY || (r->streamed && !r->last_token_ns);
+}
+
 void record_token_times(const struct record *r, record_token_cb *arrived,
                         void *ud)
 {
@@ -141,7 +147,7 @@ void record_token_times(const struct record *r, record_token_cb *arrived,
   uint64_t tokens = r->tokens >= 0 ? (uint64_t)r->tokens : r->n_events;
   if (r->n_events == 0) {
     uint64_t at = r->last_token_ns ? r->last_token_ns : r->done_ns;
-    if (tokens && at)
+    if (tokens && at && !is_without_tokens(r))
       arrived(at, tokens, ud);
     return;
   }

@@ -128,7 +128,8 @@ void record_gaps(const struct record *r, record_gap_cb *gap, void *ud);
 /* Calls `arrived` for every payload event with its instant (monotonic ns) and
  * its share of r->tokens: as usage inside the stream told, else equal shares,
  * whole numbers that add up to r->tokens. An answer that was not streamed
- * arrives at once, at done_ns. */
+ * arrives at once, at done_ns; one without a token never, whatever its usage
+ * says. */
 typedef void record_token_cb(uint64_t at_ns, uint64_t tokens, void *ud);
 void record_token_times(const struct record *r, record_token_cb *arrived,
                         void *ud);
