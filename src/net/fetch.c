@@ -42,29 +42,16 @@ static int on_data(struct xfer *x, const char *p, size_t len, uint64_t at_ns,
 {
   struct state *s = ud;
   int rc;
-  (void)x;
   s->at_ns = at_ns;
   s->f->pieces++;
   rc = wire_feed(s->f->wire, p, len);
   if (rc)
     return rc;
+  if (wire_ended(s->f->wire))
+    xfer_answered(x);
   s->f->hung_up = s->request->enough_ns && s->first_ns &&
                   ns_since(s->first_ns, at_ns) >= s->request->enough_ns;
   return s->f->hung_up;
-}
-
-/* Which of two verdicts says more: the content's as soon as there is one, the
- * transport's when it got in the way before. */
-static enum outcome verdict(const struct fetch *f)
-{
-  if (f->hung_up || f->info.outcome == OUTCOME_OK)
-    return f->hung_up ? OUTCOME_OK : f->result->outcome;
-  if (f->result->outcome == OUTCOME_API_ERROR ||
-      f->result->outcome == OUTCOME_MALFORMED)
-    return f->result->outcome;
-  if (f->info.status >= 300 && f->result->outcome != OUTCOME_TRUNCATED)
-    return f->result->outcome;
-  return f->info.outcome;
 }
 
 static void on_done(struct xfer *x, void *ud)
@@ -75,7 +62,9 @@ static void on_done(struct xfer *x, void *ud)
   buf_addstr(&f->header_lines, xfer_header_lines(x));
   wire_end(f->wire, f->info.outcome == OUTCOME_OK);
   f->result = wire_result(f->wire);
-  f->outcome = verdict(f);
+  f->outcome = f->hung_up
+                   ? OUTCOME_OK
+                   : wire_outcome(f->result, f->info.outcome, f->info.status);
   f->message = f->outcome == f->result->outcome && f->result->message[0]
                    ? f->result->message
                    : f->info.message;

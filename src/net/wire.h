@@ -164,6 +164,11 @@ struct wire_result {
 };
 /* Valid after wire_end, until wire_start. */
 const struct wire_result *wire_result(const struct wire *w);
+/* One verdict out of two: the content's, and the transport's on the HTTP
+ * message that held it. The server's own words win over the way in which it
+ * hung up afterwards, and an answer whose end mark came is whole. */
+enum outcome wire_outcome(const struct wire_result *r, enum outcome transport,
+                          int status);
 /* The same in the middle of a stream: usage as far as it has come, and text
  * and reasoning up to a payload's ends; no verdict and no tool calls yet.
  * Valid until the next wire_feed. */

@@ -167,3 +167,31 @@ const struct wire_result *wire_result(const struct wire *w)
 {
   return &w->r;
 }
+
+/* ---- with the transport's ---- */
+
+/* Ways in which a message may lack its own end. */
+static bool is_endless(enum outcome o)
+{
+  return o == OUTCOME_TRUNCATED || o == OUTCOME_RESET ||
+         o == OUTCOME_MALFORMED || o == OUTCOME_TIMEOUT_IDLE ||
+         o == OUTCOME_TIMEOUT_TOTAL;
+}
+
+enum outcome wire_outcome(const struct wire_result *r, enum outcome transport,
+                          int status)
+{
+  if (transport == OUTCOME_OK)
+    return r->outcome;
+  if (r->outcome == OUTCOME_API_ERROR || r->outcome == OUTCOME_MALFORMED)
+    return r->outcome;
+  if (r->outcome == OUTCOME_OK && is_endless(transport))
+    return OUTCOME_OK;
+  /* An error status whose body did not arrive whole. */
+  if (status >= 300 && r->outcome != OUTCOME_OK &&
+      r->outcome != OUTCOME_TRUNCATED)
+    return r->outcome;
+  if (transport == OUTCOME_RESET && status)
+    return OUTCOME_TRUNCATED;
+  return transport;
+}

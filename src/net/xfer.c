@@ -11,7 +11,7 @@
 #include "net/verdict.h"
 
 /* From an answer's last word to the end of its HTTP message. */
-#define TAIL_NS (5 * NS_PER_SEC)
+#define TAIL_NS (2 * NS_PER_SEC)
 
 /* ---- arrivals ---- */
 

@@ -148,7 +148,7 @@ struct str xfer_header_lines(const struct xfer *x);
 /* The first payload is in: first_ns no longer applies. */
 void xfer_first_token(struct xfer *x);
 /* What its reader waits for is in, and the message's own end is all that is
- * to come: idle_ns is 5 s from here on, unless it is shorter. */
+ * to come: idle_ns is 2 s from here on, unless it is shorter. */
 void xfer_answered(struct xfer *x);
 /* Close now; done follows from the loop with this outcome and message. */
 void xfer_cancel(struct xfer *x, enum outcome o, const char *why);

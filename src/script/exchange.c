@@ -168,35 +168,6 @@ static int on_data(struct xfer *xf, const char *p, size_t len, uint64_t at_ns,
 
 /* ---- the end ---- */
 
-/* Ways in which a message may lack its own end. */
-static bool is_endless(enum outcome o)
-{
-  return o == OUTCOME_TRUNCATED || o == OUTCOME_RESET ||
-         o == OUTCOME_MALFORMED || o == OUTCOME_TIMEOUT_IDLE ||
-         o == OUTCOME_TIMEOUT_TOTAL;
-}
-
-/* One verdict out of two: the transport's and the content's. The server's own
- * words win over the way in which it hung up afterwards. */
-static enum outcome verdict(const struct xfer_info *i,
-                            const struct wire_result *w)
-{
-  if (i->outcome == OUTCOME_OK)
-    return w->outcome;
-  if (w->outcome == OUTCOME_API_ERROR || w->outcome == OUTCOME_MALFORMED)
-    return w->outcome;
-  /* Cut, but after the answer's own end mark: nothing is missing. */
-  if (w->outcome == OUTCOME_OK && is_endless(i->outcome))
-    return OUTCOME_OK;
-  /* An error status whose body did not arrive whole. */
-  if (i->status >= 300 && w->outcome != OUTCOME_OK &&
-      w->outcome != OUTCOME_TRUNCATED)
-    return w->outcome;
-  if (i->outcome == OUTCOME_RESET && i->status)
-    return OUTCOME_TRUNCATED;
-  return i->outcome;
-}
-
 static void fill_tokens(struct record *r, const struct wire_result *w)
 {
   r->tokens = w->usage.completion_tokens;
@@ -252,7 +223,7 @@ static void on_done(struct xfer *xf, void *ud)
   fill_transport(r, i);
   r->streamed = w->streamed;
   r->refusals = w->refusals;
-  r->outcome = verdict(i, w);
+  r->outcome = wire_outcome(w, i->outcome, i->status);
   if (x->hangs_up && r->outcome == OUTCOME_TIMEOUT_TOTAL)
     x->hung_up = true;
   if (x->hung_up)

@@ -8,7 +8,7 @@ import time
 import pytest
 from harness import servers
 from harness.program import strict_json
-from harness.raw import delta, stream, text, usage, whole
+from harness.raw import END, FIN, delta, stream, text, usage, whole
 
 # Slow enough that a stall of the machine does not look like a gateway.
 MOCK = ("--ttft", "50ms", "--itl", "20ms")
@@ -512,7 +512,17 @@ def test_b110_held_back_is_sure(check, raw_server):
     assert "buffering" in found.all("stream")
 
 
-def test_fast_answers_are_not_suspected(check, raw_server):
+@pytest.mark.parametrize("end", [FIN, 3], ids=["fin", "silent"])
+def test_b091_nothing_is_missing_behind_the_end_mark(check, raw_server, end):
+    """As for a run: [DONE] came, though the HTTP message has no end."""
+
+    def answer(request):
+        steps = list(talk(request))
+        return [*steps[:-1], end] if steps[-1] == END else steps
+
+    found = check(raw_server(answer).url)
+    assert "answer" not in found.wrong, found.r
+check, raw_server):
     """Nothing can be said of an answer of a few ms, and nothing is."""
     found = check(raw_server(at_once(0.0)).url)
     assert found.status("stream") in ("ok", "warn"), found.r
