@@ -27,7 +27,7 @@
 ---What a scenario file returns. Every field is optional but one of `request` and `session`. Unknown
 ---fields are errors. A hook that is absent costs nothing.
 ---@class stoke.Scenario
----@field name? string shown in lists and results; the file's name by default
+---@field name? string a short name without slashes, shown in lists and results; the file's name by default
 ---@field version? string|number kept in the results
 ---@field description? string one line
 ---@field params? table<string, stoke.Param> what the user may set with `-P name=value`
