@@ -262,6 +262,10 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
   struct wire *w = ud;
   uint32_t fields =
       tags & ~(DIALECT_TOOL_ENDS | DIALECT_TEXT_ENDS | DIALECT_CHOICE_ENDS);
+  struct wire_read *read = &w->event.read;
+  if (read->n < sizeof read->values / sizeof *read->values)
+    read->values[read->n] = v->raw;
+  read->n++;
   for (; fields; fields &= fields - 1)
     take(w, (enum wire_field)__builtin_ctz(fields), v);
   if (tags & DIALECT_TOOL_ENDS)
@@ -284,6 +288,7 @@ static void event_reset(struct wire_event *e)
   e->completion_tokens = -1;
   e->is_waiting = e->effects = e->failed = false;
   e->told = 0;
+  e->read.n = 0;
 }
 
 /* Only one text and nothing that adds up or decides: another event of this
@@ -335,7 +340,7 @@ int wire_event_read(struct wire *w, struct str name, struct str data)
   if (read_document(w, paths, data) < 0)
     return -1;
   if (is_plain_text(e))
-    wire_shape_learn(&w->shape, paths, data, &e->waiting);
+    wire_shape_learn(&w->shape, paths, data, &e->waiting, &e->read);
   e->waiting.completion_tokens = e->completion_tokens;
   tell_waiting(w);
   if (w->c.hollow && e->listed && !e->told && !e->failed && !w->stopped)

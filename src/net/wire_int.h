@@ -37,6 +37,12 @@ struct wire_choice {
   struct str text; /* the first one */
 };
 
+/* What the walker reported of an event: places whose values mean something. */
+struct wire_read {
+  struct str values[24];
+  unsigned n; /* more than fit: not all are known */
+};
+
 struct wire_event {
   struct wire_choice choice;
   bool choice_is_clean;        /* it holds nothing of the event before */
@@ -48,14 +54,19 @@ struct wire_event {
   bool effects;  /* it said more than text: never predicted from */
   bool listed;   /* there were elements in choices[] */
   bool failed;   /* its error member or kind says so */
+  struct wire_read read;
 };
 
 /* The last event that was nothing but one text between two fixed pieces: the
- * next one usually differs in the text alone. */
+ * next one usually differs in the text alone, or in one value besides that
+ * nobody reads. */
 struct wire_shape {
   struct buf bytes; /* the piece in front, up to the opening quote; then the
                      * one behind, from the closing quote */
   size_t prefix, suffix; /* 0: nothing learnt */
+  size_t hole, hole_len; /* in bytes: that value; hole 0: there is none */
+  bool hole_is_string;   /* else digits */
+  unsigned tries;        /* to find one */
   const struct paths *paths;
   struct wire_payload payload;
 };
@@ -120,12 +131,14 @@ void wire_tools_end(struct wire_tools *t);
 
 /* ---- wire_shape.c: the fast path ---- */
 
-/* `data` is the shape's two pieces with another non-empty text between: sets
+/* `data` is the shape's pieces with another non-empty text between: sets
  * *payload, as the walker would. */
 bool wire_shape_match(const struct wire_shape *s, const struct paths *paths,
                       struct str data, struct wire_payload *payload);
+/* The walker has read `data`, `read` and nothing else of it. */
 void wire_shape_learn(struct wire_shape *s, const struct paths *paths,
-                      struct str data, const struct wire_payload *payload);
+                      struct str data, const struct wire_payload *payload,
+                      const struct wire_read *read);
 void wire_shape_forget(struct wire_shape *s);
 
 /* ---- wire.c ---- */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/rng.h"
+#include "net/wire_int.h"
 #include "wire_case.h"
 
 static const struct wire_case chat = {.dialect = "chat"};
@@ -1044,6 +1046,188 @@ static void what_adds_up_is_never_predicted(void **state)
         "CR0 a|CR0 b|CR0 c|-> ok text=abc reasoning=xxx");
 }
 
+/* ---- events that differ in more than their text ---- */
+
+#define STAMPED(stamp, t, pad)                                                 \
+  "data: {\"at\":" stamp ",\"choices\":[{\"index\":0,\"delta\":{"              \
+  "\"content\":\"" t "\"}}],\"pad\":" pad "}\n\n"
+
+/* Is the last of the events predicted from those before it? */
+static void assert_predicted(const char *events, const char *last, bool want)
+{
+  struct wire_config config = {.dialect = wire_dialect_find("chat")};
+  struct wire *w = wire_new();
+  struct wire_payload p;
+  struct str data = str_of(last);
+  data = str_trim((struct str){data.p + 5, data.len - 5});
+  wire_start(w, &config, NULL, NULL);
+  wire_head(w, 200, STR("text/event-stream"));
+  wire_feed(w, events, strlen(events));
+  assert_int_equal(wire_shape_match(&w->shape, w->shape.paths, data, &p), want);
+  if (want)
+    assert_true(str_eq(p.text, STR("c")));
+  wire_free(w);
+}
+
+static void one_value_that_nobody_reads_may_differ(void **state)
+{
+  (void)state;
+  assert_predicted(STAMPED("1", "a", "0") STAMPED("2", "b", "0"),
+                   STAMPED("300", "c", "0"), true);
+  assert_predicted(STAMPED("\"1\"", "a", "0") STAMPED("\"\"", "b", "0"),
+                   STAMPED("\"\\n3\"", "c", "0"), true);
+  assert_predicted(STAMPED("1", "a", "\"x\"") STAMPED("1", "b", "\"xyz\""),
+                   STAMPED("1", "c", "\"\""), true);
+  assert_predicted(STAMPED("1", "a", "12") STAMPED("1", "b", "1"),
+                   STAMPED("1", "c", "99"), true);
+  /* Another type, no value at all, or one more that differs. */
+  assert_predicted(STAMPED("1", "a", "0") STAMPED("2", "b", "0"),
+                   STAMPED("null", "c", "0"), false);
+  assert_predicted(STAMPED("1", "a", "0") STAMPED("2", "b", "0"),
+                   STAMPED("2.5", "c", "0"), false);
+  assert_predicted(STAMPED("1", "a", "0") STAMPED("2", "b", "0"),
+                   STAMPED("01", "c", "0"), false);
+  assert_predicted(STAMPED("1", "a", "0") STAMPED("2", "b", "0"),
+                   STAMPED("", "c", "0"), false);
+  assert_predicted(STAMPED("1", "a", "0") STAMPED("2", "b", "0"),
+                   STAMPED("3", "c", "1"), false);
+  assert_predicted(STAMPED("\"1\"", "a", "0") STAMPED("\"2\"", "b", "0"),
+                   STAMPED("\"\\x\"", "c", "0"), false);
+  assert_predicted(STAMPED("1", "a", "\"x\"") STAMPED("1", "b", "\"y\""),
+                   STAMPED("1", "c", "\"z\",\"usage\":{}"), false);
+}
+
+static void what_stands_behind_it_is_compared_too(void **state)
+{
+  (void)state;
+  assert_predicted(STAMPED("1", "a", "0") STAMPED("2", "b", "0"),
+                   STAMPED("3", "c", "0}"), false);
+  assert_predicted(STAMPED("1", "a", "1") STAMPED("1", "b", "2"),
+                   STAMPED("1", "c", "3}"), false);
+}
+
+/* Names, and values that mean something, are no such value. */
+static void what_is_read_may_not_differ(void **state)
+{
+#define NAMED(n, t)                                                            \
+  "data: {\"" n "\":1,\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" t   \
+  "\"}}]}\n\n"
+#define INDEXED(i, t)                                                          \
+  "data: {\"choices\":[{\"index\":" i ",\"delta\":{\"content\":\"" t "\"}}]}"  \
+  "\n\n"
+  (void)state;
+  assert_predicted(NAMED("a", "a") NAMED("b", "b"), NAMED("usage", "c"), false);
+  assert_predicted(NAMED("a", "a") NAMED("b", "b"), NAMED("b", "c"), true);
+  assert_predicted(INDEXED("0", "a") INDEXED("1", "b"), INDEXED("2", "c"),
+                   false);
+}
+
+/* A pinch of everything, twice: each event by a wire that knows no other, and
+ * all by one. */
+static void add_random_value(struct rng *r, struct buf *out)
+{
+  static const char *const values[] = {"null",  "true",       "\"\"",
+                                       "\"x\"", "\"a\\\"b\"", "1.5",
+                                       "-3",    "[]",         "{\"a\":1}"};
+  if (rng_int(r, 0, 1))
+    buf_addf(out, "%d", (int)rng_int(r, 0, rng_int(r, 0, 1) ? 5 : 1200));
+  else if (rng_int(r, 0, 1))
+    buf_addf(out, "\"t%d\"", (int)rng_int(r, 0, 1200));
+  else
+    buf_adds(out, values[rng_int(r, 0, 8)]);
+}
+
+/* Three values, of which mostly one changes from event to event. */
+struct random_events {
+  const char *names[3];
+  struct buf values[3];
+  int changes;
+};
+
+static void add_random_event(struct rng *r, struct random_events *e,
+                             struct buf *out)
+{
+  static const char *const fields[] = {"reasoning", "role", "content"};
+  int64_t f = rng_int(r, 0, 11);
+  for (int i = 0; i < 3; i++) {
+    if (e->values[i].len && i != e->changes && rng_int(r, 0, 15))
+      continue;
+    buf_reset(&e->values[i]);
+    add_random_value(r, &e->values[i]);
+  }
+  buf_addf(out,
+           "data: {\"%s\":%s,\"choices\":[{\"index\":0,\"%s\":%s,\"delta\":"
+           "{\"%s\":\"%s%d\"}}],\"%s\":%s}\n\n",
+           e->names[0], buf_cstr(&e->values[0]), e->names[1],
+           buf_cstr(&e->values[1]), fields[f < 2 ? f : 2],
+           rng_int(r, 0, 4) ? " w" : "\\n", (int)rng_int(r, 0, 30), e->names[2],
+           buf_cstr(&e->values[2]));
+}
+
+/* What is kept of several: the first failure and finish, the last usage. */
+struct sum {
+  enum outcome outcome;
+  char finish[32];
+  int64_t tokens;
+};
+
+static void read_events(struct wire *w, struct str events, struct buf *out,
+                        struct sum *sum)
+{
+  struct wire_config config = {.dialect = wire_dialect_find("chat"),
+                               .choices = 4};
+  wire_start(w, &config, write_payload, out);
+  wire_head(w, 200, STR("text/event-stream"));
+  wire_feed(w, events.p, events.len);
+  if (sum->outcome == OUTCOME_OK)
+    sum->outcome = w->r.outcome;
+  if (!sum->finish[0])
+    strcpy(sum->finish, w->r.finish_reason);
+  if (w->r.usage.completion_tokens >= 0)
+    sum->tokens = w->r.usage.completion_tokens;
+}
+
+static void predictions_say_what_the_walker_says(void **state)
+{
+  static const char *const names[] = {"at",  "index", "usage", "finish_reason",
+                                      "pad", "error", "id"};
+  struct wire *w = wire_new();
+  struct buf all = {0}, one = {0}, together = {0}, apart = {0};
+  struct random_events events = {.changes = 0};
+  struct rng r;
+  (void)state;
+  rng_init(&r, 7, RNG_SETUP, 0);
+  for (int round = 0; round < 4000; round++) {
+    struct sum a = {.outcome = OUTCOME_OK}, b = a;
+    for (int i = 0; i < 3; i++) {
+      events.names[i] = names[rng_int(&r, 0, 6)];
+      buf_reset(&events.values[i]);
+    }
+    events.changes = (int)rng_int(&r, 0, 2);
+    buf_reset(&all);
+    buf_reset(&together);
+    buf_reset(&apart);
+    for (int i = 0; i < 12; i++) {
+      buf_reset(&one);
+      add_random_event(&r, &events, &one);
+      buf_addstr(&all, buf_str(&one));
+      read_events(w, buf_str(&one), &apart, &a);
+    }
+    read_events(w, buf_str(&all), &together, &b);
+    assert_string_equal(buf_cstr(&together), buf_cstr(&apart));
+    assert_int_equal(a.outcome, b.outcome);
+    assert_string_equal(a.finish, b.finish);
+    assert_int_equal(a.tokens, b.tokens);
+  }
+  for (int i = 0; i < 3; i++)
+    buf_free(&events.values[i]);
+  wire_free(w);
+  buf_free(&all);
+  buf_free(&one);
+  buf_free(&together);
+  buf_free(&apart);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -1117,6 +1301,10 @@ int main(void)
       cmocka_unit_test(lookalikes_of_the_last_event),
       cmocka_unit_test(what_stands_behind_the_text_is_compared),
       cmocka_unit_test(what_adds_up_is_never_predicted),
+      cmocka_unit_test(one_value_that_nobody_reads_may_differ),
+      cmocka_unit_test(what_stands_behind_it_is_compared_too),
+      cmocka_unit_test(what_is_read_may_not_differ),
+      cmocka_unit_test(predictions_say_what_the_walker_says),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
