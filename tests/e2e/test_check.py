@@ -522,7 +522,9 @@ def test_b091_nothing_is_missing_behind_the_end_mark(check, raw_server, end):
 
     found = check(raw_server(answer).url)
     assert "answer" not in found.wrong, found.r
-check, raw_server):
+
+
+def test_fast_answers_are_not_suspected(check, raw_server):
     """Nothing can be said of an answer of a few ms, and nothing is."""
     found = check(raw_server(at_once(0.0)).url)
     assert found.status("stream") in ("ok", "warn"), found.r
