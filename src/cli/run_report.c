@@ -310,6 +310,8 @@ int run_report(const struct run_report *r)
   struct run_info info;
   int status = 0;
   memcpy(sc.percentiles, r->options->percentiles, sizeof sc.percentiles);
+  if (sc.request_rate == 0)
+    sc.request_rate = run_stages_rate(r->result);
   r->result->client.open_files = r->open_files;
   r->result->client.open_files_limit = r->open_files_limit;
   summary_build(&s, r->result->metrics, &r->result->client, &sc);

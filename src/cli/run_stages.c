@@ -31,6 +31,29 @@ static struct run_stage_info info_of(const struct run_stage *s,
   };
 }
 
+/* 0: it has no timetable. */
+static double rate_of(const struct stage *s)
+{
+  double most = fmax(s->rate.from, s->rate.to);
+  if (s->n_offsets)
+    return 1;
+  return isfinite(most) ? most : 0;
+}
+
+double run_stages_rate(const struct run_result *r)
+{
+  double rate = 0;
+  for (size_t i = 0; i < r->n_stages; i++) {
+    const struct stage *s = &r->stages[i].rule;
+    double one = rate_of(s);
+    if (one == 0 &&
+        (s->concurrency.from > 1 || s->concurrency.to > 1 || s->rate.from > 0))
+      return 0;
+    rate = fmax(rate, one);
+  }
+  return rate;
+}
+
 void run_stages_build(struct run_stages *s, const struct run_result *r,
                       const struct summary_config *config)
 {
@@ -45,7 +68,7 @@ void run_stages_build(struct run_stages *s, const struct run_result *r,
     /* A stage that the run never came to, or that was cut before its end. */
     if (!stage->metrics)
       continue;
-    sc.request_rate = stage->rule.rate.from;
+    sc.request_rate = rate_of(&stage->rule);
     summary_build(&s->summaries[s->n], stage->metrics, NULL, &sc);
     if (stage->by_end)
       summary_over_window(&s->summaries[s->n]);

@@ -17,4 +17,8 @@ void run_stages_build(struct run_stages *s, const struct run_result *r,
                       const struct summary_config *config);
 void run_stages_free(struct run_stages *s);
 
+/* A rate that stands for the timetables of all stages, for summary_config: 0
+ * when there are none, or when users who all start at once are among them. */
+double run_stages_rate(const struct run_result *r);
+
 #endif

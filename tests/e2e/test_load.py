@@ -395,17 +395,32 @@ def test_b164_stages_share_no_prompt(stoke, mock, tmp_path):
     assert "came from the server's cache" in r.out
 
 
-def test_an_overloaded_client_says_so(stoke, mock, tmp_path):
-    server = mock("--ttft", "1ms", "--itl", "1ms")
-    path = scenario(tmp_path, """
+BUSY = """
 return {
   request = function() return { prompt = "hi", max_tokens = 10 } end,
   on_chunk = function()
     local till = os.clock() + 0.002
     while os.clock() < till do end
   end,
-}""")
-    r = stoke.load(server.url, path, "-R", 200, "--arrival", "constant", "-d", "500ms",
-                   "--drain", "1s")
-    assert r.stoke["client"]["verdict"] == "limited"
+%s}"""
+BUSY_CONTROL = """
+  control = function(run)
+    run:set { request_rate = 200, arrival = "constant" }
+    run:measure { duration = "500ms" }
+  end,
+"""
+
+
+@pytest.mark.parametrize("control, flags", [
+    ("", ("-R", 200, "--arrival", "constant", "-d", "500ms")),
+    ("", ("--stage", "200ms rate=0..200 constant", "--stage", "300ms rate=200 constant")),
+    (BUSY_CONTROL, ()),
+])
+def test_an_overloaded_client_says_so(stoke, mock, tmp_path, control, flags):
+    server = mock("--ttft", "1ms", "--itl", "1ms")
+    path = scenario(tmp_path, BUSY % control)
+    r = stoke.load(server.url, path, *flags, "--drain", "1s", code=None)
+    client = r.stoke["client"]
+    assert client["verdict"] == "limited"
+    assert any("requests left late" in reason for reason in client["reasons"])
     assert "LIMITED BY THE CLIENT" in r.out
