@@ -25,7 +25,7 @@
   X(NOT_JSON, "not_json", "a 2xx answer that is no API answer")                \
   X(API_ERROR, "api_error", "an error inside a 200 answer")                    \
   X(TRUNCATED, "truncated", "the answer was cut short")                        \
-  X(MALFORMED, "malformed", "an event that is not JSON, or too large")         \
+  X(MALFORMED, "malformed", "what came is no HTTP, no JSON, or too large")     \
   X(EMPTY, "empty", "ended properly without any token")                        \
   X(RESET, "reset", "connection reset")                                        \
   X(TIMEOUT_CONNECT, "timeout_connect", "no connection in time")               \

@@ -506,6 +506,27 @@ def at_once(wait):
     return answer
 
 
+@pytest.mark.parametrize("status", ["204 No Content", "200 OK"])
+def test_b050_nothing_at_all_is_no_answer(check, raw_server, status):
+    """The run would call every request empty."""
+
+    def answer(request):
+        if request.method == "GET":
+            return talk(request)
+        return [f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode()]
+
+    found = check(raw_server(answer).url, code=1)
+    assert found.wrong == {"answer"} and "no body" in found.all("answer")
+
+
+def test_b021_a_plain_answer_without_text_is_no_stream(check, raw_server):
+    nothing = whole({"choices": [{"index": 0, "message": {"content": None},
+                                  "finish_reason": "stop"}]})
+    found = check(raw_server(lambda q: talk(q) if q.method == "GET"
+                             else [nothing]).url, code=1)
+    assert found.wrong == {"stream"}
+
+
 def test_b110_held_back_is_sure(check, raw_server):
     found = check(raw_server(at_once(1.0)).url, code=1)
     assert found.wrong == {"stream"} and "(sure)" in found.all("stream")

@@ -163,7 +163,7 @@ static const struct row rows[] = {
     {{.outcome = OUTCOME_MALFORMED,
       .message = "Received HTTP/0.9 when not allowed"},
      DIAGNOSIS_HOPELESS,
-     "an event that is not JSON, or too large: Received HTTP/0.9 when not "
+     "what came is no HTTP, no JSON, or too large: Received HTTP/0.9 when not "
      "allowed\n"
      "this port speaks TLS: the URL must begin with https://\n"},
     {{.outcome = OUTCOME_REDIRECT, .status = 301, .location = "https://h/x"},
@@ -221,7 +221,7 @@ static const struct row rows[] = {
      "the server hung up at once: does this port speak TLS (https://)?\n"},
     {{.outcome = OUTCOME_MALFORMED, .status = 200, .message = "not JSON"},
      DIAGNOSIS_DOUBTFUL,
-     "HTTP status 200, but an event that is not JSON, or too large: not "
+     "HTTP status 200, but what came is no HTTP, no JSON, or too large: not "
      "JSON\n"},
 };
 

@@ -12,6 +12,7 @@ local ms = streaming.ms
 
 local TOKENS = 64 -- of the stream: enough to see a rhythm
 local FINE = { ok = true, empty = true }
+local NO_BODY = "the answer has no body" -- empty too, but of no token to think of
 
 -- What failed, by outcome, when not even a status came.
 local places = {
@@ -304,7 +305,7 @@ function doctor:answer()
   local few = self.request.api == "responses" and 16 or 1
   local a = self:ask(false, few)
   self.last = a.unmade and self.last or a
-  if a.unmade or not FINE[a.outcome] then
+  if a.unmade or not FINE[a.outcome] or a.message == NO_BODY then
     self:failed("answer", a)
     return false
   end
@@ -339,17 +340,17 @@ function doctor:why_held_back(headers)
 end
 
 function doctor:judge_stream(a)
+  if a.outcome == "empty" then
+    self:find((a.completion_tokens or 0) > 0 and "warn" or "wrong", "stream",
+      "it ended without a token",
+      "is the model one that thinks longer than " .. TOKENS .. " tokens, out of sight?")
+    return
+  end
   if not a.streamed then
     self.no_stream = true
     self:find("warn", "stream", ("a stream was asked for, but the answer came in one piece "
       .. "(content-type %s)"):format(a.content_type ~= "" and a.content_type or "none"),
       "no TTFT, TPOT or ITL can be measured; --no-stream says so beforehand")
-    return
-  end
-  if #a.arrivals == 0 then
-    self:find((a.completion_tokens or 0) > 0 and "warn" or "wrong", "stream",
-      "it ended without a token",
-      "is the model one that thinks longer than " .. TOKENS .. " tokens, out of sight?")
     return
   end
   local status, text, held = streaming.judge(a.arrivals, self.alone, a.completion_tokens)
