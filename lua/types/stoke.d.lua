@@ -525,7 +525,7 @@ function measurement:merge(other) end
 ---Where things stand in an answer: rules `{ "path", "field" }`, or `{ "path", "field", "kind" }` for events of
 ---one kind only (the SSE event's name, or what `type` found). A path is `"choices[].delta.content"`.
 ---Fields: `content`, `reasoning`, `refusal`, `audio`, `tool_index`, `tool_id`, `tool_name`, `tool_arguments`,
----`choice_index`, `finish` ("error" and "abort" are failures), `prompt_tokens`, `completion_tokens`, `cached_tokens`, `reasoning_tokens`,
+---`choice_index`, `finish` ("error", "abort", "failed" and "cancelled" are failures), `prompt_tokens`, `completion_tokens`, `cached_tokens`, `reasoning_tokens`,
 ---`cached_beside` (cached tokens that `prompt_tokens` leaves out), `error` (anything but null, false and
 ---empty: the request failed), `kind` (a text; "error" is one), `type`, `end` (the answer ends properly).
 ---A dialect without content, reasoning, refusal, audio and tools is one of answers without tokens.

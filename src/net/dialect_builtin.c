@@ -92,6 +92,8 @@ static const struct wire_rule responses_stream[] = {
     {"type", WIRE_END, "response.completed"},
     {"response.incomplete_details.reason", WIRE_FINISH, "response.incomplete"},
     {"type", WIRE_END, "response.incomplete"},
+    {"response.status", WIRE_FINISH, "response.failed"},
+    {"response.status", WIRE_FINISH, "response.cancelled"},
 };
 static const struct wire_rule responses_plain[] = {
     {"error", WIRE_ERROR, NULL},

@@ -28,8 +28,8 @@ enum wire_field {
   WIRE_TOOL_NAME,
   WIRE_TOOL_ARGUMENTS, /* a string's piece, or a whole object */
   WIRE_CHOICE_INDEX,
-  WIRE_FINISH, /* a reason in words; "error" and "abort" also fail the
-                * request */
+  WIRE_FINISH, /* a reason in words; "error", "abort", "failed" and
+                * "cancelled" also fail the request */
   WIRE_PROMPT_TOKENS,
   WIRE_COMPLETION_TOKENS,
   WIRE_CACHED_TOKENS,

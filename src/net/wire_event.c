@@ -178,7 +178,8 @@ static bool has_effects(struct wire *w)
 static void set_usage(struct wire *w, int64_t *to, const struct walk_value *v)
 {
   int64_t n = walk_integer(v, -1);
-  if (n < 0 || n > MAX_TOKENS || !has_effects(w))
+  /* Counts add up as the stream goes on: a nought takes nothing back. */
+  if (n < 0 || n > MAX_TOKENS || (n == 0 && *to > 0) || !has_effects(w))
     return;
   *to = n;
   w->answer = true;
@@ -198,7 +199,11 @@ static void set_tool(struct wire *w, struct walk_value *to,
 /* A server that gives a request up says so where others say "stop". */
 static bool is_failure(struct str reason)
 {
-  return str_ieq(reason, STR("error")) || str_ieq(reason, STR("abort"));
+  static const char *const words[] = {"error", "abort", "failed", "cancelled"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (str_ieq(reason, str_of(words[i])))
+      return true;
+  return false;
 }
 
 static void take(struct wire *w, enum wire_field f, const struct walk_value *v)

@@ -207,6 +207,14 @@ static void b022_finish_is_no_payload(void **state)
         "C0 a|C0 b|-> ok stop text=ab");
 }
 
+static void b025_a_nought_takes_nothing_back(void **state)
+{
+  (void)state;
+  check(CONTENT("a") USAGE("{\"prompt_tokens\":5,\"completion_tokens\":2}")
+            USAGE("{\"prompt_tokens\":0,\"completion_tokens\":0}") DONE,
+        "C0 a|-> ok 5/2/-/- text=a");
+}
+
 static void b025_usage_in_every_chunk(void **state)
 {
   (void)state;
@@ -1250,6 +1258,7 @@ int main(void)
       cmocka_unit_test(b020_object_error),
       cmocka_unit_test(b021_only_empty_contents),
       cmocka_unit_test(b022_finish_is_no_payload),
+      cmocka_unit_test(b025_a_nought_takes_nothing_back),
       cmocka_unit_test(b025_usage_in_every_chunk),
       cmocka_unit_test(b026_falsy_errors_are_none),
       cmocka_unit_test(b026_truthy_errors_fail),

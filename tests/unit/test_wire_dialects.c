@@ -54,6 +54,25 @@ static void responses_stream(void **state)
         "R0 hm|C0 a|-> ok completed 4/2/-/- text=a reasoning=hm");
 }
 
+static void responses_that_were_given_up(void **state)
+{
+  (void)state;
+  check("responses",
+        EVENT("response.output_text.delta", ",\"delta\":\"a\"")
+            EVENT("response.failed",
+                  ",\"response\":{\"status\":\"failed\",\"error\":null}"),
+        "C0 a|-> api_error failed text=a type=failed "
+        "message={\"type\":\"response.failed\","
+        "\"response\":{\"status\":\"failed\",\"error\":null}}");
+  check_json(
+      "responses",
+      "{\"object\":\"response\",\"error\":null,\"status\":"
+      "\"cancelled\",\"output\":[{\"content\":[{\"text\":\"a\"}]}]}",
+      "-> api_error cancelled plain text=a type=cancelled message={\"object\":"
+      "\"response\",\"error\":null,\"status\":\"cancelled\",\"output\":["
+      "{\"content\":[{\"text\":\"a\"}]}]}");
+}
+
 static void responses_tool_calls(void **state)
 {
   (void)state;
@@ -78,7 +97,7 @@ static void responses_failures(void **state)
         EVENT("response.failed",
               ",\"response\":{\"status\":\"failed\",\"error\":{\"code\":"
               "\"server_error\",\"message\":\"died\"}}"),
-        "-> api_error type=server_error message=died");
+        "-> api_error failed type=server_error message=died");
   check("responses", "data: {\"type\":\"error\",\"message\":\"died\"}\n\n",
         "-> api_error type=error message=died");
   check("responses", EVENT("response.output_text.delta", ",\"delta\":\"a\""),
@@ -245,6 +264,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(completions),
       cmocka_unit_test(responses_stream),
+      cmocka_unit_test(responses_that_were_given_up),
       cmocka_unit_test(responses_tool_calls),
       cmocka_unit_test(responses_failures),
       cmocka_unit_test(responses_plain),
