@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -145,5 +146,6 @@ static int run(int argc, char *const argv[])
 int commands_main(int argc, char *const argv[])
 {
   reserve_streams();
+  setlocale(LC_CTYPE, "C.UTF-8"); /* libidn2 asks: what is bücher.example? */
   return end(run(argc, argv));
 }

@@ -179,6 +179,15 @@ def test_ipv6(stoke, raw_server):
     assert len(server.requests) == 1
 
 
+def test_names_in_other_letters(stoke, raw_server):
+    """Whatever the locale: libidn2 would go by it."""
+    server = raw_server(lambda r: fine())
+    stoke.load(f"http://b\u00fccher.localhost:{server.port}", "-n", 1,
+               env={"LC_ALL": "C"})
+    host = server.requests[0].headers["host"]
+    assert host == f"xn--bcher-kva.localhost:{server.port}"
+
+
 def test_secrets_are_masked_in_the_command(stoke, raw_server):
     server = raw_server(lambda r: fine())
     r = stoke.load(server.url + "?api_key=sk-in-the-query", "-n", 1,
