@@ -32,11 +32,19 @@ static int read_text(const char *path, struct buf *out, struct err *e)
 {
   FILE *f = fopen(path, "rb");
   size_t n;
+  int failed = 0;
   if (!f)
     return err_add(e, "--config %s: %s", path, strerror(errno));
   n = fread(buf_reserve(out, MAX_BYTES), 1, MAX_BYTES, f);
+  if (ferror(f)) /* a folder, say */
+    failed = errno;
   out->len += n;
   fclose(f);
+  if (failed)
+    return err_add(e, "--config %s: %s", path, strerror(failed));
+  if (str_starts(buf_str(out), STR("\xff\xfe")) ||
+      str_starts(buf_str(out), STR("\xfe\xff")))
+    return err_add(e, "--config %s: is UTF-16; save it as UTF-8", path);
   if (n == MAX_BYTES)
     return err_add(e, "--config %s: too large for a configuration", path);
   return 0;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/option_value.h"
 #include "base/suggest.h"
+#include "base/units.h"
 
 /* ---- lists ---- */
 
@@ -243,6 +244,15 @@ static void set_flag(struct options *o, const struct option *row,
   mem_free(place);
 }
 
+/* What "no_stream: true" says of stream. What is neither is told later. */
+static const char *opposite(const char *value)
+{
+  bool on;
+  if (units_boolean(str_of(value), &on) < 0)
+    return value;
+  return on ? "no" : "yes";
+}
+
 int options_set(struct options *o, const char *key, const char *value,
                 enum option_source from, const char *place, struct err *e)
 {
@@ -253,10 +263,9 @@ int options_set(struct options *o, const char *key, const char *value,
   }
   if (!value && m.row->kind != OPTION_BOOLEAN)
     return err_add(e, "%s: needs a value", place);
-  return set_row(o, m.row, (struct str){0},
-                 value       ? value
-                 : m.negated ? "no"
-                             : "yes",
+  if (!value)
+    value = "yes";
+  return set_row(o, m.row, (struct str){0}, m.negated ? opposite(value) : value,
                  from, place, e);
 }
 

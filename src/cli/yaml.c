@@ -48,7 +48,8 @@ static bool is_number(struct str s)
   return is;
 }
 
-static int write_scalar(struct reader *r)
+/* The value of an option stays as it is written: a model may be called 1.0. */
+static int write_scalar(struct reader *r, int depth)
 {
   struct str s = scalar_text(&r->event);
   bool plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -58,7 +59,7 @@ static int write_scalar(struct reader *r)
     json_null(&r->w);
   else if (plain && (str_eq(s, STR("true")) || str_eq(s, STR("false"))))
     json_boolean(&r->w, s.p[0] == 't');
-  else if (plain && is_number(s))
+  else if (plain && depth > 1 && is_number(s))
     json_raw(&r->w, s);
   else
     json_string(&r->w, s);
@@ -107,7 +108,7 @@ static int write_node(struct reader *r, int depth)
   if (depth > DEEPEST)
     return complain(r, line, "nested too deep");
   switch (r->event.type) {
-  case YAML_SCALAR_EVENT: return write_scalar(r);
+  case YAML_SCALAR_EVENT: return write_scalar(r, depth);
   case YAML_SEQUENCE_START_EVENT:
     if (r->event.data.sequence_start.anchor)
       break;

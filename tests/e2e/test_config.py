@@ -103,6 +103,27 @@ def test_mistakes_name_the_file(stoke, tmp_path, name, text, says):
     assert r.code == 2 and says in r.err, r
 
 
+@pytest.mark.parametrize("name, text", [
+    ("c.yaml", "no-stream: true\nno_preflight: false\nmodel: 1.0\n"),
+    ("c.json", '{"no_stream": true, "no-preflight": false, "model": "1.0"}'),
+    ("c.lua", 'return { no_stream = true, no_preflight = false, model = "1.0" }')])
+def test_switches_that_are_negated(stoke, tmp_path, name, text):
+    """no-stream: true did switch streams on."""
+    (tmp_path / name).write_text(text)
+    rows, _ = printed(stoke, "--config", name)
+    assert rows["stream"] == ["false", "file"]
+    assert rows["preflight"] == ["true", "file"]
+    assert rows["model"] == ['"1.0"', "file"]
+
+
+def test_b102_files_of_another_kind(stoke, tmp_path):
+    (tmp_path / "c.yaml").write_bytes("seed: 1\n".encode("utf-16"))
+    r = stoke.command("run", "--config", "c.yaml", "-n", 1).wait(30)
+    assert r.code == 2 and "c.yaml: is UTF-16" in r.err, r
+    r = stoke.command("run", "--config", ".", "-n", 1).wait(30)
+    assert r.code == 2 and "--config .: Is a directory" in r.err, r
+
+
 def test_a_file_that_is_not_there(stoke):
     r = stoke.command("run", "--config", "none.yaml").wait(30)
     assert r.code == 2 and "--config none.yaml: No such file" in r.err, r
