@@ -7,7 +7,7 @@
 
 local builtin = {
   "chat", "completions", "responses", "embeddings", "embeddings_chat", "pooling",
-  "rerank", "anthropic", "ollama", "ollama_generate",
+  "rerank", "transcriptions", "translations", "anthropic", "ollama", "ollama_generate",
 }
 local dialects = {
   "chat", "completions", "responses", "anthropic", "ollama", "embeddings", "rerank",

@@ -463,6 +463,8 @@ function measurement:merge(other) end
 ---@field reasoning_effort? string `"low"`, `"medium"`, `"high"`, …
 ---@field documents? string[] of `rerank`, whose query is the `prompt`
 ---@field top_n? integer of `rerank`
+---@field file? { bytes: string, name?: string, type?: string } of `transcriptions` and `translations`: the recording, `audio.wav` of `audio/wav` by default
+---@field language? string of the same; `"en"` by default
 ---@field dimensions? integer of `embeddings`
 ---@field encoding_format? string of `embeddings`
 ---@field ignore_eos? boolean generate `max_tokens`, whatever the model would say (vLLM and others)
@@ -476,6 +478,7 @@ function measurement:merge(other) end
 ---@field slo? { ttft?: number|string, tpot?: number|string, e2el?: number|string } counted in goodput
 ---@field cancel_after? { tokens?: integer, seconds?: number|string } the client hangs up: outcome `cancelled`
 ---@field prompt_tokens? integer the planned length, used when the server tells none
+---@field audio_seconds? number|string how long the sound in it is, for `rtfx`: seconds of sound a second
 ---@field keep_body? boolean keep the raw answer, up to `--max-answer` (64M): `r.body`
 
 --| ## Backends
@@ -495,6 +498,8 @@ function measurement:merge(other) end
 --| | `embeddings_chat` | `/v1/embeddings` | messages, as vLLM takes them, to be embedded |
 --| | `pooling` | `/pooling` | vLLM's own: `prompt` or `messages`; answers as `embeddings` |
 --| | `rerank` | `/v1/rerank` | `prompt` (the query), `documents`, `top_n` |
+--| | `transcriptions` | `/v1/audio/transcriptions` | a form: `file`, `language`, `prompt`, `max_tokens`, sampling, `seed`, `response_format`, `ignore_eos`; `extra` may hold more, null takes a field away |
+--| | `translations` | `/v1/audio/translations` | the same |
 --|
 --| Another API is a table in the scenario's field `backends`, or a file in the folder `backends/` beside
 --| it. Hugging Face's native stream, in ten lines:
@@ -515,7 +520,7 @@ function measurement:merge(other) end
 ---One API. Mistakes in it are told before anything is sent.
 ---@class stoke.Backend
 ---@field path string behind the URL: `"/v1/things"`
----@field body string|table<string, string>|fun(request: stoke.Request): table how bodies are made. A function gets the request with `model`, `stream` and `max_tokens` as the command line has them, and returns the body; `extra` and `--extra-body` are merged into it. A table says where each field goes. A name is one of the two that are made in C, `"chat"` and `"completions"`
+---@field body string|table<string, string>|fun(request: stoke.Request): table|string, string? how bodies are made. A function gets the request with `model`, `stream` and `max_tokens` as the command line has them, and returns the body; `extra` and `--extra-body` are merged into it. A body that is no JSON is a string, with its content type as the second result; `request.extra` is all that would be merged in. A table says where each field goes. A name is one of the two that are made in C, `"chat"` and `"completions"`
 ---@field fields? string[] of a function: the request's fields that it has a place for, its own included; without it all known ones are let through
 ---@field dialect? string|stoke.Dialect how answers are read: `"chat"`, `"completions"`, `"responses"`, `"anthropic"`, `"ollama"`, `"embeddings"`, `"rerank"`, or one's own. Without it any 2xx answer is fine and nothing is known of it
 ---@field headers? table<string, string> of all its requests; `-H` and a request's own win
@@ -924,6 +929,13 @@ function data:line(i) end
 ---@return string? url
 ---@return string? err
 function data:media(path) end
+
+---The bytes of a recording that lies there, their type (`audio/wav`) and, of a WAV file, how long it is.
+---@param path string relative to that folder
+---@return string? bytes
+---@return string type or what is wrong
+---@return number? seconds
+function data:audio(path) end
 
 ---Of a trace: when row `i` was sent, in seconds after the first row.
 ---@param i integer

@@ -32,9 +32,8 @@ static const struct bench_backend backends[] = {
     {NOW("infinity-embeddings", "embeddings", "embeddings")},
     {NOW("vllm-pooling", "pooling", "pooling"), .vllm = true},
     {NOW("vllm-rerank", "rerank", "rerank"), .vllm = true},
-    {NEVER("openai-audio", "transcriptions",
-           "sends recordings as multipart forms, which stoke does not; "
-           "measure it with vLLM's own client")},
+    {NOW("openai-audio", "transcriptions", "transcriptions"), .samples = true},
+    {NOW("openai-audio", "translations", "translations"), .samples = true},
     {NEVER("openai-embeddings-clip", "embeddings", NO_IMAGES)},
     {NEVER("openai-embeddings-vlm2vec", "embeddings", NO_IMAGES)},
     {NEVER("infinity-embeddings-clip", "embeddings", NO_IMAGES)},
@@ -48,12 +47,18 @@ static const struct bench_backend backends[] = {
 };
 #define N_BACKENDS (sizeof backends / sizeof *backends)
 
+/* Another path of the one before. */
+static bool is_second(size_t i)
+{
+  return i && strcmp(backends[i].name, backends[i - 1].name) == 0;
+}
+
 static void unknown_backend(const char *flag, const char *name, struct err *e)
 {
   struct suggest near = {.typed = str_of(name)};
   struct buf text = {0};
   for (size_t i = 0; i < N_BACKENDS; i++) {
-    if (!backends[i].api || backends[i].why)
+    if (!backends[i].api || backends[i].why || is_second(i))
       continue;
     suggest_consider(&near, str_of(backends[i].name));
     buf_addf(&text, "%s%s", i ? ", " : "", backends[i].name);
@@ -189,6 +194,13 @@ static void notice_unused(const struct bench_flags *f, struct run_options *r)
 
 /* ---- the endpoint ---- */
 
+/* openai-audio has two paths. */
+static bool is_same(const struct bench_backend *at,
+                    const struct bench_backend *b)
+{
+  return strcmp(at->tail, b->tail) == 0 || strcmp(at->name, b->name) == 0;
+}
+
 /* A body and a path of different kinds are a 422 for every request. */
 static bool fits(const struct bench_flags *f, const struct bench_backend *b,
                  struct err *e)
@@ -207,7 +219,7 @@ static bool fits(const struct bench_flags *f, const struct bench_backend *b,
             f->endpoint, flag, b->name, b->tail);
     return false;
   }
-  if (strcmp(at->tail, b->tail) == 0)
+  if (is_same(at, b))
     return true;
   err_add(e,
           "--endpoint %s: %s %s sends another kind of body there; use "
@@ -222,7 +234,7 @@ static bool fits_url(const struct bench_flags *f, const struct bench_backend *b,
   const struct bench_backend *at =
       f->base_url ? backend_of_path(str_of(f->base_url)) : NULL;
   struct buf url = {0};
-  if (!at || strcmp(at->tail, b->tail) == 0)
+  if (!at || is_same(at, b))
     return true;
   mask_url(&url, str_of(f->base_url));
   err_add(e,

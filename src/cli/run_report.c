@@ -63,6 +63,8 @@ static const char *backend_name(const struct backend *b)
       {"completions", "openai"},
       {"embeddings", "openai-embeddings"},
       {"rerank", "vllm-rerank"},
+      {"transcriptions", "openai-audio"},
+      {"translations", "openai-audio"},
   };
   if (!b)
     return "custom";

@@ -225,7 +225,7 @@ static void write_result(struct json_writer *w, const struct summary *s,
   write_requests(w, s, r->details);
   field_number(w, "max_output_tokens_per_s", s->max_output_tokens_per_s);
   field_count(w, "max_concurrent_requests", s->max_concurrent_requests);
-  field_number(w, "rtfx", 0);
+  field_number(w, "rtfx", s->duration_s > 0 ? s->audio_s / s->duration_s : 0);
 }
 
 /* ---- what was measured beside the requests ---- */

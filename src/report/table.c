@@ -98,6 +98,8 @@ static void write_rates(struct buf *out, const struct summary *s)
   number(out,
          "Peak output token throughput (tok/s):", s->max_output_tokens_per_s);
   number(out, "Peak concurrent requests:", (double)s->max_concurrent_requests);
+  if (s->audio_s > 0)
+    number(out, "RTFx (Inverse Real-Time Factor):", s->audio_s / s->duration_s);
   number(out, "Total token throughput (tok/s):",
          made && in ? s->total_token_throughput : NAN);
 }

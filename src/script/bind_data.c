@@ -14,6 +14,7 @@
  * d:time(i)          -> seconds, of a trace       [-0, +1, e]
  * d:line(i)          -> where d:at(i) begins      [-0, +1, e]
  * d:media(path)      -> data URL; see bind_image.c
+ * d:audio(path)      -> bytes, type, seconds; the same
  * d.path .format .skipped .left_out .replaced     [-0, +1, -] */
 
 #define DATA_MT "stoke.data"
@@ -234,9 +235,15 @@ static int index_l(lua_State *L)
 void bind_data(lua_State *L)
 {
   static const luaL_Reg methods[] = {
-      {"row", row_l},          {"at", at_l},     {"next", next_l},
-      {"sample", sample_l},    {"time", time_l}, {"line", line_l},
-      {"media", data_media_l}, {NULL, NULL},
+      {"row", row_l},
+      {"at", at_l},
+      {"next", next_l},
+      {"sample", sample_l},
+      {"time", time_l},
+      {"line", line_l},
+      {"media", data_media_l},
+      {"audio", data_audio_l},
+      {NULL, NULL},
   };
   luaL_newmetatable(L, DATA_MT);
   lua_newtable(L);

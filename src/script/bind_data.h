@@ -18,6 +18,8 @@ struct data {
 int data_open_l(struct lua_State *L);
 /* d:media(path), bind_image.c: [-0, +(1|2), v] */
 int data_media_l(struct lua_State *L);
+/* d:audio(path), the same file: [-0, +(2|3), v] */
+int data_audio_l(struct lua_State *L);
 /* Row `i` of the file, 0-based, its text alone: into d->row. [-0, +0, e] */
 void data_read_row(struct lua_State *L, struct data *d, uint64_t i);
 /* The same as a table. [-0, +1, e] */

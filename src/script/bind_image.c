@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "data/base64.h"
 #include "data/noise_image.h"
+#include "data/wav.h"
 #include "script/bind_data.h"
 #include "script/files.h"
 #include "script/reach.h"
@@ -11,7 +12,9 @@
 
 /* stoke.noise_image(width, height)  -> image     [-0, +1, v]
  * image:url(rng)                    -> data URL  [-0, +1, v]
- * d:media(path)        -> data URL | nil, why    [-0, +(1|2), v] */
+ * d:media(path)        -> data URL | nil, why    [-0, +(1|2), v]
+ * d:audio(path)        -> bytes, type, seconds | nil, why
+ *                                                [-0, +(2|3), v] */
 
 #define IMAGE_MT "stoke.noise_image"
 
@@ -156,6 +159,33 @@ int data_media_l(lua_State *L)
   }
   lua_pushlstring(L, vm->extra.p, vm->extra.len);
   return 1;
+}
+
+int data_audio_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  const struct data_view *v = data_to_view(L, 1);
+  const char *name = luaL_checkstring(L, 2), *type = NULL;
+  char why[128] = "is no sound";
+  double seconds;
+  luaL_argcheck(L, v, 1, "a data file is wanted");
+  vm_guard(vm);
+  if (read_beside(vm, data_info(v->file).shown, name, why) == 0)
+    type = media_type(buf_str(&vm->scratch));
+  vm_unguard(vm);
+  if (!type || !str_starts(str_of(type), STR("audio/"))) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "%s: %s", name, why);
+    return 2;
+  }
+  seconds = wav_seconds(buf_str(&vm->scratch));
+  lua_pushlstring(L, vm->scratch.p, vm->scratch.len);
+  lua_pushstring(L, type);
+  if (seconds > 0)
+    lua_pushnumber(L, seconds);
+  else
+    lua_pushnil(L);
+  return 3;
 }
 
 void bind_image(lua_State *L)

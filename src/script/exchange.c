@@ -266,6 +266,7 @@ static void start_record(struct exchange *x, const struct exchange_plan *plan)
       .cached_tokens = TOKENS_UNKNOWN,
       .reasoning_tokens = TOKENS_UNKNOWN,
       .planned_prompt_tokens = q->planned_prompt_tokens,
+      .audio_ns = q->audio_ns,
       .retry_after_s = -1,
       .stream_asked = q->stream,
       .events = x->events,

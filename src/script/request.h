@@ -27,6 +27,7 @@ struct request {
   bool keep_body;   /* the script wants the raw body: r.body */
   unsigned choices; /* n; at least 1 */
   int64_t max_tokens, planned_prompt_tokens; /* -1: not told */
+  uint64_t audio_ns; /* of the sound in it; 0: none, or not known */
   /* ns; 0: the run's */
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns;
   struct buf tags; /* "a=b,c=d" sorted by name; empty: none */

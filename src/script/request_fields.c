@@ -308,6 +308,11 @@ void read_prompt_tokens(struct reader *r, const struct field *f)
   r->out->planned_prompt_tokens = check_integer(r, f);
 }
 
+void read_audio_seconds(struct reader *r, const struct field *f)
+{
+  r->out->audio_ns = check_duration(r, f->name);
+}
+
 void read_keep_body(struct reader *r, const struct field *f)
 {
   r->out->keep_body = check_boolean(r, f);

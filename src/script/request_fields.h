@@ -56,6 +56,7 @@ read_field read_idle_timeout;
 read_field read_slo;
 read_field read_cancel_after;
 read_field read_prompt_tokens;
+read_field read_audio_seconds;
 read_field read_keep_body;
 
 /* request_pairs.c */

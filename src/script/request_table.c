@@ -42,6 +42,7 @@ static const struct field fields[] = {
     {"slo", read_slo, false},
     {"cancel_after", read_cancel_after, false},
     {"prompt_tokens", read_prompt_tokens, false},
+    {"audio_seconds", read_audio_seconds, false},
     {"keep_body", read_keep_body, false},
 };
 
@@ -197,6 +198,18 @@ static void open_list(struct reader *r)
   lua_pop(L, 1);
 }
 
+/* What is to be merged in, of the command line too: for bodies that are no
+ * JSON. The request is on top. */
+static void push_extra(struct reader *r)
+{
+  struct buf *all = &r->vm->scratch;
+  buf_reset(all);
+  if (body_merge_all(r->vm->body, STR("{}"), all) == 0 && all->len > 2) {
+    json_push(r->L, buf_str(all), true, NULL);
+    lua_setfield(r->L, -2, "extra");
+  }
+}
+
 /* Push the request as the backend sees it: the script's table, with what the
  * command line has to say. */
 static void push_request(struct reader *r)
@@ -222,6 +235,7 @@ static void push_request(struct reader *r)
   }
   if (has(r, MESSAGES))
     open_list(r);
+  push_extra(r);
 }
 
 /* The call may take any time, so the watchdog must be able to end it. */
@@ -230,9 +244,27 @@ static void call_maker(lua_State *L, struct vm *vm)
   sig_atomic_t held = vm->guard;
   atomic_signal_fence(memory_order_seq_cst);
   vm->guard = 0;
-  lua_call(L, 1, 1);
+  lua_call(L, 1, 2);
   vm->guard = held;
   atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* The text and the content type on top as the body. */
+static void take_text(struct reader *r)
+{
+  lua_State *L = r->L;
+  struct str type = {NULL, 0}, body;
+  if (lua_type(L, -1) == LUA_TSTRING)
+    type.p = lua_tolstring(L, -1, &type.len);
+  if (!type.len || memchr(type.p, '\n', type.len) ||
+      memchr(type.p, '\r', type.len) || memchr(type.p, '\0', type.len))
+    vm_hook_error(L,
+                  "%s: the body of backend '%s' is a string, so its content "
+                  "type must be the function's second result",
+                  r->what, r->out->backend->name);
+  body.p = lua_tolstring(L, -2, &body.len);
+  buf_addstr(&r->out->body, body);
+  buf_addf(&r->out->headers, "Content-Type: %.*s\n", STR_ARG(type));
 }
 
 static void make_body(struct reader *r)
@@ -247,8 +279,16 @@ static void make_body(struct reader *r)
   push_request(r);
   lua_remove(L, -2);
   call_maker(L, r->vm);
+  if (lua_type(L, -2) == LUA_TSTRING) {
+    take_text(r);
+    lua_settop(L, table);
+    return;
+  }
+  lua_pop(L, 1);
   if (!lua_istable(L, -1))
-    vm_hook_error(L, "%s: the body of backend '%s' is a %s; it must be a table",
+    vm_hook_error(L,
+                  "%s: the body of backend '%s' is a %s; it must be a table, "
+                  "or a string and its content type",
                   r->what, name, luaL_typename(L, -1));
   buf_reset(whole);
   if (json_write(L, -1, whole, false, "body", why) < 0)

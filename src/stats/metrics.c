@@ -139,6 +139,7 @@ static void add_token_counts(struct metrics_counts *c, const struct record *r)
   c->output_tokens += known(r->tokens);
   c->cached_tokens += known(r->cached_tokens);
   c->reasoning_tokens += known(r->reasoning_tokens);
+  c->audio_ns += r->audio_ns;
   c->output_sources[r->token_source]++;
   c->prompt_sources[r->prompt_token_source]++;
   if (!r->streamed)

@@ -35,6 +35,7 @@ struct metrics_counts {
   uint64_t tokens_arrived;
   /* of completed requests */
   uint64_t input_tokens, output_tokens, cached_tokens, reasoning_tokens;
+  uint64_t audio_ns; /* of sound that was sent */
   uint64_t output_sources[TOKEN_SOURCES], prompt_sources[TOKEN_SOURCES];
   uint64_t chunks, chunk_tokens;       /* of the streamed among them */
   uint64_t prefill_tokens, prefill_ns; /* the same, with both known */

@@ -77,6 +77,8 @@ struct record {
   uint32_t refusals;
   int64_t tokens, prompt_tokens, cached_tokens, reasoning_tokens,
       planned_prompt_tokens;
+  uint64_t audio_ns; /* how long the sound is that was sent; 0: none, or not
+                      * known */
   enum token_source token_source, prompt_token_source;
   uint64_t bytes_in, bytes_out;
   double retry_after_s; /* < 0: none */

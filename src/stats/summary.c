@@ -170,6 +170,7 @@ static void build_tokens(struct builder *b)
   s->output_tokens = c->output_tokens;
   s->cached_tokens = c->cached_tokens;
   s->reasoning_tokens = c->reasoning_tokens;
+  s->audio_s = ns_to_sec(c->audio_ns);
   memcpy(s->output_sources, c->output_sources, sizeof s->output_sources);
   memcpy(s->prompt_sources, c->prompt_sources, sizeof s->prompt_sources);
   s->chunks = c->chunks;

@@ -108,6 +108,7 @@ struct summary {
 
   /* ---- tokens of completed requests ---- */
   uint64_t input_tokens, output_tokens, cached_tokens, reasoning_tokens;
+  double audio_s; /* of sound that they sent */
   uint64_t output_sources[TOKEN_SOURCES], prompt_sources[TOKEN_SOURCES];
   uint64_t chunks;         /* payload events */
   double tokens_per_chunk; /* of streamed requests */

@@ -15,6 +15,7 @@ static void add_counts(struct summary *s, const struct summary *o)
   s->output_tokens += o->output_tokens;
   s->cached_tokens += o->cached_tokens;
   s->reasoning_tokens += o->reasoning_tokens;
+  s->audio_s += o->audio_s;
   for (int i = 0; i < OUTCOME_COUNT; i++)
     s->outcomes[i] += o->outcomes[i];
 }

@@ -199,6 +199,9 @@ static void every_backend_has_its_path(void **state)
   endpoint_of("chat", "http://h/v1", "openai-chat", "/v1/chat/completions");
   endpoint_of("completions", "http://h/v1", "openai", "v1/completions");
   endpoint_of("responses", "http://h", "openai-responses", NULL);
+  endpoint_of("transcriptions", "http://h", "openai-audio", NULL);
+  endpoint_of("/v1/audio/translations", "http://h", "openai-audio",
+              "/v1/audio/translations");
   endpoint_of("/v1/embeddings", "http://h", "openai-embeddings",
               "/v1/embeddings");
   endpoint_of("embeddings_chat", "http://h", "openai-embeddings-chat",
@@ -256,9 +259,9 @@ static void old_backends_and_what_cannot_be(void **state)
   assert_true(noticed(&p, "--backend lmdeploy: was a backend of its own"));
   assert_string_equal(p.r.config.endpoint, "completions");
   done(&p);
-  PARSE_BAD("--backend openai-audio: sends recordings as multipart forms, "
-            "which stoke does not; measure it with vLLM's own client\n",
-            "--model", "M", "--backend", "openai-audio");
+  PARSE_BAD("--backend openai-embeddings-clip: sends images to be embedded, "
+            "which stoke does not; for texts take openai-embeddings-chat\n",
+            "--model", "M", "--backend", "openai-embeddings-clip");
   PARSE(&p, "--model", "M", "--backend", "openai-chatt");
   assert_non_null(strstr(err_text(&p.e), "--backend openai-chatt: invalid "
                                          "choice; choose from vllm, openai"));

@@ -166,6 +166,7 @@ function bench.exit() return ruler and ruler.seen_words > 0 and ruler.ratio or n
 -- How each API calls the length of an answer; others make none.
 local lengths = {
   completions = "max_tokens", chat = "max_completion_tokens", responses = "max_tokens",
+  transcriptions = "max_completion_tokens", translations = "max_completion_tokens",
   anthropic = "max_tokens", ollama = "max_tokens", ollama_generate = "max_tokens",
 }
 
@@ -175,7 +176,7 @@ local function speak(q, made, ctx)
   local completions = api == "completions"
   local name = lengths[api]
   if name and made.output then q[name] = math.max(1, made.output) end
-  if not completions and api ~= "chat" then return end
+  if not completions and name ~= "max_completion_tokens" then return end
   q.ignore_eos = (params.ignore_eos or set.ignore_eos) or nil
   if completions then
     q.logprobs = params.logprobs

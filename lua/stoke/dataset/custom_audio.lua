@@ -1,14 +1,23 @@
--- Questions about sound: rows with `prompt` and `audio`, a file beside the
--- data file, sent in the chat (enable_multimodal_chat).
+-- Recordings: rows with `audio`, a file beside the data file, to be
+-- transcribed; or questions about them (`prompt`), sent in a chat
+-- (enable_multimodal_chat).
 
 local sampling = require "stoke.dataset.sampling"
 
-local audio = { file = true, needs_chat = "sound" }
+local audio = { file = true }
 
-function audio.check(params, problems)
-  if not params.enable_multimodal_chat then
-    problems:add("custom_audio: transcriptions (openai-audio) are uploads of forms, which are not "
-      .. "spoken here; say enable_multimodal_chat to send the sound in a chat")
+local forms = { transcriptions = true, translations = true }
+
+function audio.check_endpoint(api, params, problems)
+  if params.enable_multimodal_chat and api ~= "chat" then
+    problems:add("custom_audio: enable_multimodal_chat sends sound in a chat: endpoint chat "
+      .. "(backend openai-chat), not %s", api)
+  elseif api == "chat" and not params.enable_multimodal_chat then
+    problems:add("custom_audio: say enable_multimodal_chat to send the sound in a chat, or take "
+      .. "the endpoint transcriptions (backend openai-audio)")
+  elseif api ~= "chat" and not forms[api] then
+    problems:add("custom_audio sends sound: endpoint transcriptions or translations (backend "
+      .. "openai-audio), or chat with enable_multimodal_chat, not %s", api)
   end
 end
 
@@ -16,25 +25,47 @@ function audio.open(run)
   local params = run.params
   local file = sampling.open(run, { format = "jsonl", require = "audio" })
   local function take(i)
-    local url, why = file:media(file:at(i).audio)
-    if url then return i end
+    local bytes, why = file:audio(file:at(i).audio)
+    if bytes then return i end
     sampling.refuse("%s:%d: %s", file.path, file:line(i), why)
   end
   return { file = file, rows = sampling.collect(file.path, #file, params.num_prompts,
     not params.no_oversample, run.rng, take) }
 end
 
+-- A file that went away meanwhile is an error.
+local function read(data, row)
+  local bytes, kind, seconds = data.file:audio(row.audio)
+  if not bytes then error(kind, 0) end
+  return bytes, kind, seconds
+end
+
+local function form_of(bytes, kind, row)
+  return { bytes = bytes, type = kind, name = row.audio:match("[^/]+$") }
+end
+
+local function parts_of(bytes, kind, row)
+  kind = kind:match("/(.*)")
+  return { { role = "user", content = {
+    { type = "text", text = row.prompt or "" },
+    { type = "input_audio", input_audio = { data = stoke.base64(bytes),
+      format = kind == "mpeg" and "mp3" or kind } },
+  } } }
+end
+
 function audio.request(data, i, ctx)
   local row = data.file:at(data.rows[i])
-  local kind, base64 = data.file:media(row.audio):match("^data:audio/(%w+);base64,(.*)$")
-  return {
-    messages = { { role = "user", content = {
-      { type = "text", text = row.prompt or "" },
-      { type = "input_audio", input_audio = { data = base64, format = kind == "mpeg" and "mp3"
-        or kind } },
-    } } },
+  local bytes, kind, seconds = read(data, row)
+  local made = {
+    fields = { audio_seconds = seconds },
     output = ctx.params.output_len or ctx.params.custom_output_len,
   }
+  if ctx.params.enable_multimodal_chat then
+    made.messages = parts_of(bytes, kind, row)
+  else
+    made.fields.file = form_of(bytes, kind, row)
+  end
+  return made
 end
 
 return audio

@@ -200,7 +200,8 @@ local function look_up(where)
   end
   for _, id in ipairs(audio) do
     if names(where, id) then
-      return nil, ("%s: it is sound for transcriptions, which are not spoken here"):format(where)
+      return nil, ("%s: it is sound, which is not read from the hub's files; write "
+        .. "its recordings out for custom_audio"):format(where)
     end
   end
   return nil, ("Unsupported dataset path: %s. Say by hf_name which data set the file is: %s")

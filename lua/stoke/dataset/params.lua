@@ -42,7 +42,7 @@ local params = {
   custom_output_len = whole("tokens an answer; -1: the row's output_tokens", 256, -1),
 
   custom_ensure_client_side_data = flag("send pictures themselves, not where they are"),
-  enable_multimodal_chat = flag("sound goes into a chat"),
+  enable_multimodal_chat = flag("sound goes into a chat, not into a form"),
 
   prefix_repetition_prefix_len = whole("tokens of each beginning", 256),
   prefix_repetition_suffix_len = whole("tokens behind it", 256),

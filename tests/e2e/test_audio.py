@@ -1,0 +1,183 @@
+"""Transcriptions: recordings that are sent as forms, parsed here by Python's
+own reader of mail."""
+
+import email.parser
+import email.policy
+import json
+import struct
+
+import pytest
+from harness.raw import delta, stream, text, usage
+
+pytestmark = pytest.mark.asan
+
+RATE = 8000
+
+
+def wav(seconds):
+    sound = bytes(range(256)) * int(seconds * RATE * 2 / 256 + 1)
+    sound = sound[:int(seconds * RATE * 2)]
+    head = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, RATE, 2 * RATE, 2, 16)
+    return (b"RIFF" + struct.pack("<I", 28 + 8 + len(sound)) + b"WAVE" + head
+            + b"data" + struct.pack("<I", len(sound)) + sound)
+
+
+def parts(request):
+    """By name: (bytes, file name, type) of each part."""
+    head = b"Content-Type: " + request.headers["content-type"].encode()
+    mail = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(
+        head + b"\r\n\r\n" + request.body)
+    assert mail.is_multipart() and not mail.defects
+    found = {}
+    for part in mail.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        assert name not in found
+        found[name] = (part.get_payload(decode=True), part.get_filename(),
+                       part.get_content_type())
+    return found
+
+
+def forms(server, path):
+    return [q for q in server.requests if q.path == "/v1/audio/" + path]
+
+
+def texts(request):
+    return {name: value.decode() for name, (value, file, _)
+            in parts(request).items() if file is None}
+
+
+def ok(body, kind="text/event-stream"):
+    return [b"HTTP/1.1 200 OK\r\ncontent-type: %s\r\ncontent-length: %d\r\n"
+            b"\r\n" % (kind.encode(), len(body)) + body]
+
+
+@pytest.fixture
+def server(raw_server):
+    return raw_server(lambda r: stream(text("one"), text(" two"),
+                                       delta("stop"), usage(3, 2)))
+
+
+@pytest.fixture
+def recordings(tmp_path):
+    (tmp_path / "a.wav").write_bytes(wav(1.5))
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / 'b".flac').write_bytes(b"fLaC\0\r\n------stoke-form\r\n")
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"prompt":"p","audio":"a.wav"}\n'
+                    '{"prompt":"p","audio":"sub/b\\".flac"}\n')
+    return path
+
+
+def serve(stoke, server, path, *flags, code=0):
+    r = stoke.command("bench", "serve", "--base-url", server.url, "--model",
+                      "m", "--backend", "openai-audio", "--dataset-name",
+                      "custom_audio", "--dataset-path", path,
+                      "--disable-shuffle", "--ready-check-timeout-sec", 0,
+                      *flags).wait()
+    assert r.code == code, r
+    return r
+
+
+def test_bench_serve_sends_forms(stoke, server, recordings, tmp_path):
+    r = serve(stoke, server, recordings, "--num-prompts", 2,
+              "--max-concurrency", 1, "--custom-output-len", 7,
+              "--ignore-eos", "--temperature", 0, "--extra-body",
+              '{"to_language":"de","xargs":{"a":[1]}}', "--save-result",
+              "--result-dir", tmp_path, "--result-filename", "r.json")
+    first, second = forms(server, "transcriptions")
+    assert texts(first) == {
+        "model": "m", "language": "en", "max_completion_tokens": "7",
+        "stream": "true", "stream_include_usage": "true",
+        "stream_continuous_usage_stats": "true", "ignore_eos": "true",
+        "temperature": "0", "to_language": "de", "xargs": '{"a":[1]}'}
+    assert parts(first)["file"] == (wav(1.5), "a.wav", "audio/wav")
+    sound, name, kind = parts(second)["file"]
+    assert sound == b"fLaC\0\r\n------stoke-form\r\n" and kind == "audio/flac"
+    assert name == "b%22.flac"
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["completed"] == 2 and result["total_output_tokens"] == 4
+    # Of the FLAC file nothing is known.
+    assert result["rtfx"] == pytest.approx(1.5 / result["duration"], rel=1e-6)
+    assert "RTFx (Inverse Real-Time Factor):" in r.out
+
+
+def test_translations_have_a_path_of_their_own(stoke, server, recordings):
+    serve(stoke, server, recordings, "--num-prompts", 1, "--endpoint",
+          "/v1/audio/translations", "--extra-body", '{"language":null}')
+    request, = forms(server, "translations")
+    assert "language" not in texts(request)
+    r = serve(stoke, server, recordings, "--endpoint", "/v1/completions",
+              code=2)
+    assert "sends another kind of body there" in r.err
+
+
+def test_only_what_succeeded_counts(stoke, raw_server, recordings, tmp_path):
+    bad = raw_server([b"HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n"])
+    r = serve(stoke, bad, recordings, "--num-prompts", 1, "--save-result",
+              "--result-dir", tmp_path, "--result-filename", "r.json", code=1)
+    assert json.loads((tmp_path / "r.json").read_text())["rtfx"] == 0
+    assert "RTFx" not in r.out
+
+
+def test_mistakes_in_rows(stoke, server, recordings):
+    recordings.write_text('\n{"prompt":"p","audio":"a.jsonl"}\n')
+    r = serve(stoke, server, recordings, code=2)
+    assert "a.jsonl:2: a.jsonl: is no sound" in r.err
+    recordings.write_text('{"prompt":"p","audio":"gone.wav"}\n')
+    r = serve(stoke, server, recordings, code=2)
+    assert "a.jsonl:1: gone.wav: no such file" in r.err
+    with (recordings.parent / "big.wav").open("wb") as file:
+        file.write(wav(0.1))
+        file.truncate((64 << 20) + 1)
+    recordings.write_text('{"prompt":"p","audio":"big.wav"}\n')
+    r = serve(stoke, server, recordings, code=2)
+    assert "a.jsonl:1: big.wav: " in r.err
+    assert not server.requests
+
+
+SCENARIO = """return { request = function()
+  return { endpoint = "transcriptions", audio_seconds = "2s", language = "fr",
+    max_tokens = 5, prompt = "names", file = { bytes = "RIFF" },
+    stream = %s, extra = { temperature = 0.5 } }
+end }"""
+
+EVENTS = (b'data: {"type":"transcript.text.delta","delta":"one"}\n\n'
+          b'data: {"type":"transcript.text.delta","delta":" two"}\n\n'
+          b'data: {"type":"transcript.text.done","text":"one two","usage":'
+          b'{"type":"tokens","input_tokens":14,"output_tokens":2}}\n\n')
+
+
+@pytest.mark.parametrize("streams, answer", [
+    ("true", ok(EVENTS)),
+    ("false", ok(b'{"text":"one two","usage":{"type":"tokens",'
+                 b'"input_tokens":14,"output_tokens":2}}',
+                 "application/json")),
+])
+def test_scenarios_and_the_answers_of_openai(stoke, raw_server, tmp_path,
+                                             streams, answer):
+    server = raw_server(answer)
+    (tmp_path / "case.lua").write_text(SCENARIO % streams)
+    r = stoke.load(server.url, "case.lua", "-n", 1)
+    got = texts(server.requests[0])
+    assert got.pop("stream") == streams
+    assert got["language"] == "fr" and got["temperature"] == "0.5"
+    assert got["prompt"] == "names" and got["max_completion_tokens"] == "5"
+    assert ("stream_include_usage" in got) == (streams == "true")
+    assert parts(server.requests[0])["file"][1:] == ("audio.wav", "audio/wav")
+    assert r.json["completed"] == 1
+    assert r.json["total_output_tokens"] == 2
+    assert r.json["total_input_tokens"] == 14
+    assert r.json["rtfx"] == pytest.approx(2 / r.json["duration"], rel=1e-6)
+
+
+@pytest.mark.parametrize("result", ['"text"', '"text", "a\\nb: c"',
+                                    '"text", ""'])
+def test_a_string_needs_its_type(stoke, raw_server, tmp_path, result):
+    server = raw_server(ok(b"{}"))
+    (tmp_path / "case.lua").write_text(
+        'return { backends = { own = { path = "/x", body = function() return '
+        + result + ' end } }, request = function() return '
+        '{ endpoint = "own", prompt = "p" } end }')
+    r = stoke.load(server.url, "case.lua", "-n", 1, code=1)
+    assert "its content type must be" in r.err
+    assert not server.requests
