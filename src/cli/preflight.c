@@ -216,8 +216,10 @@ int preflight_wait(const struct preflight *p, uint64_t timeout_ns)
     if (!fine)
       judge(p, buf_cstr(&shown), &f, &lines);
     fetch_free(&f);
-    if (!fine && !over)
+    if (!fine && !over) {
       rest(end);
+      over = clock_ns() >= end; /* no time is left to learn more in */
+    }
   }
   if (!fine)
     say(&lines, p->secrets);

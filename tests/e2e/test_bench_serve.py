@@ -515,6 +515,15 @@ def test_a_configuration_in_a_file(serve, raw_server, tmp_path):
 
 # ---- until it is ready ----
 
+def test_b122_nobody_there_is_said_to_the_end(serve, raw_server):
+    """And not that the last look had no time left."""
+    server = raw_server(answer)
+    server.close()
+    r = serve(server.url, "--num-prompts", 2, "--ready-check-timeout-sec", 1,
+              code=1)
+    assert "refused" in r.err and "no connection within" not in r.err
+
+
 def test_b122_waits_until_the_model_is_loaded(serve, mock, tmp_path):
     m = mock("--ready-after", "1500ms")
     r = serve(m.url, "--num-prompts", 2, "--ready-check-timeout-sec", 30,
