@@ -28,14 +28,23 @@ void models_url(const struct config *c, struct buf *out)
   buf_addf(out, "/v1/models%s", c->query);
 }
 
+/* Some list one twice, under each of its aliases. */
+static void add_once(struct option_list *out, const char *id)
+{
+  for (size_t i = 0; id && i < out->n; i++)
+    if (strcmp(out->items[i], id) == 0)
+      return;
+  if (id)
+    option_list_add(out, str_of(id));
+}
+
 int models_read(struct str body, struct option_list *out)
 {
   json_value *v = json_parse(body, NULL);
   const json_value *data = json_is_array(v) ? v : json_get(v, "data");
   int rc = json_is_array(data) ? 0 : -1;
   for (const json_value *m = rc ? NULL : json_first(data); m; m = json_next(m))
-    if (json_text(json_get(m, "id")))
-      option_list_add(out, str_of(json_text(json_get(m, "id"))));
+    add_once(out, json_text(json_get(m, "id")));
   json_free(v);
   return rc;
 }

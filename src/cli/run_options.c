@@ -47,6 +47,9 @@ static void read_target(struct run_options *r, struct err *e)
 {
   struct target t;
   struct buf place = {0};
+  if (r->config.model && str_trim(str_of(r->config.model)).len == 0)
+    err_add(e, "--model: empty (a variable that is not set?); name one, or "
+               "leave it out to have the server's");
   if (!r->url)
     r->url = mem_strdup(DEFAULT_URL);
   url_place(r, &place);

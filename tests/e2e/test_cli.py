@@ -141,6 +141,14 @@ def test_x14_closed_streams_are_nobody_elses(stoke, raw_server, tmp_path):
     assert "Bad file descriptor" in r.err
 
 
+@pytest.mark.parametrize("verb", [["run"], ["check"], ["bench", "serve"]])
+def test_b112_a_model_without_a_name(say, verb):
+    """-m "$MODEL", and there is no MODEL."""
+    r = say(*verb, "--model", "", "--url" if verb != ["bench", "serve"]
+            else "--base-url", "http://127.0.0.1:9")
+    assert r.code == 2 and "--model: empty" in r.err, r
+
+
 def test_ambiguous_beginning(say):
     r = say("run", "--ma", "5")
     assert r.code == 2

@@ -214,6 +214,13 @@ def test_the_only_model_is_taken(stoke, raw_server):
     assert len(posts) == 3  # one of them beforehand, not counted
 
 
+def test_the_only_model_listed_twice_is_taken(stoke, raw_server):
+    server = raw_server(lambda r: [whole({"data": [{"id": "m"}] * 2})]
+                        if r.method == "GET" else list(stream(text("x"))))
+    stoke.run("-u", server.url, "-n", 1, "--no-preflight")
+    assert server.requests[-1].json["model"] == "m"
+
+
 def test_several_models_are_listed(stoke, raw_server):
     server = raw_server(lambda r: models("tiny", "huge"))
     r = stoke.run("-u", server.url, "-n", 2, code=2)
