@@ -18,7 +18,8 @@ static const struct option rows[] = {
     {"backend", "NAME", OPTION_STRING, AT(backend), "Target",
      "what is spoken: vllm or openai (completions), openai-chat, "
      "openai-responses, openai-audio, openai-embeddings, "
-     "openai-embeddings-chat, infinity-embeddings, vllm-pooling, vllm-rerank",
+     "openai-embeddings-chat, -clip and -vlm2vec, infinity-embeddings and "
+     "-clip, vllm-pooling, vllm-rerank",
      .shown_default = "openai"},
     {"base-url", "URL", OPTION_STRING, AT(base_url),
      .help = "the server; goes before --host and --port", .also = "url"},

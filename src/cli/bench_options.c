@@ -154,6 +154,8 @@ static void pass_requests(struct job *j)
   set_param(j, "num_prompts", text);
   if (f->request_id_prefix)
     set_param(j, "request_id_prefix", f->request_id_prefix);
+  if (j->b->backend && j->b->backend->images)
+    set_param(j, "image_embeddings", j->b->backend->images);
 }
 
 /* ---- the load ---- */

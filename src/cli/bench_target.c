@@ -11,16 +11,12 @@
 /* ---- backends ---- */
 
 #define OLD "was a backend of its own once; taken for openai, which it speaks"
-#define NO_IMAGES                                                              \
-  "sends images to be embedded, which stoke does not; for texts take "         \
-  "openai-embeddings-chat"
 
-/* Spoken, spoken under another name today, and not spoken. */
+/* Spoken, and spoken under another name today. */
 #define NOW(NAME, API, TAIL) .name = NAME, .api = API, .tail = TAIL
 #define THEN(NAME)                                                             \
   .name = NAME, .api = "completions", .tail = "completions", .why = OLD,       \
   .samples = true
-#define NEVER(NAME, TAIL, WHY) .name = NAME, .tail = TAIL, .why = WHY
 
 static const struct bench_backend backends[] = {
     {NOW("vllm", "completions", "completions"), .samples = true, .vllm = true},
@@ -28,15 +24,19 @@ static const struct bench_backend backends[] = {
     {NOW("openai-chat", "chat", "chat/completions"), .samples = true},
     {NOW("openai-responses", "responses", "responses"), .samples = true},
     {NOW("openai-embeddings", "embeddings", "embeddings")},
-    {NOW("openai-embeddings-chat", "embeddings_chat", "embeddings")},
+    {NOW("openai-embeddings-chat", "embeddings_chat", "embeddings"),
+     .vllm = true},
+    {NOW("openai-embeddings-clip", "embeddings_chat", "embeddings"),
+     .images = "clip", .vllm = true},
+    {NOW("openai-embeddings-vlm2vec", "embeddings_chat", "embeddings"),
+     .images = "vlm2vec", .vllm = true},
     {NOW("infinity-embeddings", "embeddings", "embeddings")},
+    {NOW("infinity-embeddings-clip", "embeddings", "embeddings"),
+     .images = "infinity_clip"},
     {NOW("vllm-pooling", "pooling", "pooling"), .vllm = true},
     {NOW("vllm-rerank", "rerank", "rerank"), .vllm = true},
     {NOW("openai-audio", "transcriptions", "transcriptions"), .samples = true},
     {NOW("openai-audio", "translations", "translations"), .samples = true},
-    {NEVER("openai-embeddings-clip", "embeddings", NO_IMAGES)},
-    {NEVER("openai-embeddings-vlm2vec", "embeddings", NO_IMAGES)},
-    {NEVER("infinity-embeddings-clip", "embeddings", NO_IMAGES)},
     {THEN("tgi")},
     {THEN("lmdeploy")},
     {THEN("deepspeed-mii")},
@@ -58,7 +58,7 @@ static void unknown_backend(const char *flag, const char *name, struct err *e)
   struct suggest near = {.typed = str_of(name)};
   struct buf text = {0};
   for (size_t i = 0; i < N_BACKENDS; i++) {
-    if (!backends[i].api || backends[i].why || is_second(i))
+    if (backends[i].why || is_second(i))
       continue;
     suggest_consider(&near, str_of(backends[i].name));
     buf_addf(&text, "%s%s", i ? ", " : "", backends[i].name);
@@ -118,10 +118,6 @@ const struct bench_backend *bench_backend_of(const struct bench_flags *f,
     struct buf text = {0};
     if (strcmp(b->name, name) != 0)
       continue;
-    if (!b->api) {
-      err_add(e, "%s %s: %s", flag, name, b->why);
-      return NULL;
-    }
     if (b->why) {
       buf_addf(&text, "%s %s: %s", flag, name, b->why);
       add_notice(r, &text);

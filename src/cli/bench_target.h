@@ -10,16 +10,17 @@
 /* A value of --backend. */
 struct bench_backend {
   const char *name;
-  const char *api;  /* stoke's word for it; NULL: not spoken, see `why` */
-  const char *tail; /* what its paths end in */
-  const char *why;  /* of one that is not spoken: what to do instead; of one
-                     * that is another today: a notice; NULL */
-  bool samples;     /* takes temperature and its like */
-  bool vllm;        /* knows vLLM's own fields */
+  const char *api;    /* stoke's word for it */
+  const char *tail;   /* what its paths end in */
+  const char *why;    /* of one that is another today: a notice; NULL */
+  const char *images; /* how pictures are embedded: the scenario's parameter
+                       * image_embeddings; NULL: not its business */
+  bool samples;       /* takes temperature and its like */
+  bool vllm;          /* knows vLLM's own fields */
 };
 
 /* By --endpoint-type, which goes first, or --backend. NULL and a message when
- * there is none, or stoke cannot speak it. Notices go to r's. */
+ * there is none. Notices go to r's. */
 const struct bench_backend *bench_backend_of(const struct bench_flags *f,
                                              struct run_options *r,
                                              struct err *e);

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from harness.raw import delta, stream, text, usage
+from harness.raw import delta, stream, text, usage, whole
 
 pytestmark = pytest.mark.asan
 
@@ -709,6 +709,151 @@ def test_bench_serve_keeps_a_traces_times(serve, tmp_path):
     assert [q.json["max_tokens"] for q in got] == [1, 2, 3, 4]
     assert got[3].at - got[0].at > 0.25
     assert len(serve(*flags, "--no-self-timed")) == 4
+
+
+# ---- embeddings of pictures ----
+
+@pytest.fixture
+def embedded(stoke, raw_server):
+    """embedded(backend, *flags) is what an embedding server was sent, in the
+    order of the requests' numbers; warm-ups apart."""
+    server = raw_server(lambda q: [whole(
+        {"data": [{"index": 0, "embedding": [0.5]}],
+         "usage": {"prompt_tokens": 3, "total_tokens": 3}})])
+
+    def run(backend, *flags, code=0):
+        server.requests.clear()
+        r = stoke.command("bench", "serve", "--base-url", server.url,
+                          "--model", "m", "--backend", backend,
+                          "--max-concurrency", 1, *flags).wait()
+        assert r.code == code, r
+        if code:
+            return r.err
+        return [q.json for q in server.requests
+                if q.path == "/v1/embeddings"]
+
+    return run
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """Flags of three rows with the picture `data:x`: two questions and one
+    whose parts the user has written."""
+    path = tmp_path / "shown.jsonl"
+    picture = {"type": "image_url", "image_url": {"url": "data:x"}}
+    path.write_text("".join(json.dumps(row) + "\n" for row in (
+        {"prompt": "one?", "image_files": ["data:x"]},
+        {"prompt": "two?", "image_files": ["data:x"]},
+        {"content": [picture, {"type": "text", "text": "mine"}]})))
+    return ["--dataset-name", "custom_image", "--dataset-path", path,
+            "--num-prompts", 3, "--disable-shuffle"]
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:x"}}
+
+
+def said(words):
+    return {"type": "text", "text": words}
+
+
+def contents(bodies):
+    (roles,) = {tuple(m["role"] for m in b["messages"]) for b in bodies}
+    assert roles == ("user",) and all("input" not in b for b in bodies)
+    return [b["messages"][0]["content"] for b in bodies]
+
+
+def test_pictures_for_clip_stand_alone(embedded, shown):
+    bodies = embedded("openai-embeddings-clip", *shown)
+    assert contents(bodies) == [
+        [said(""), PICTURE], [said(""), PICTURE], [PICTURE, said("mine")]]
+    assert {b["truncate_prompt_tokens"] for b in bodies} == {-1}
+    assert {b["model"] for b in bodies} == {"m"}
+    # Without a picture a text stays one.
+    (body,) = embedded("openai-embeddings-clip", "--num-prompts", 1,
+                       "--random-input-len", 5)
+    assert len(body["messages"][0]["content"].split()) == 5
+
+
+def test_pictures_for_vlm2vec_come_first(embedded, shown):
+    alone = said("Represent the given image.")
+    asked = said("Represent the given image with the following question: two?")
+    assert contents(embedded("openai-embeddings-vlm2vec", *shown)) == [
+        [PICTURE, alone], [PICTURE, asked], [PICTURE, said("mine")]]
+    # A warm-up has no number, whichever row it shows.
+    warm = embedded("openai-embeddings-vlm2vec", *shown[:4], "--num-prompts",
+                    2, "--disable-shuffle", "--num-warmups", 2)
+    assert contents(warm) == [[PICTURE, alone]] * 3 + [[PICTURE, asked]]
+
+
+def test_pictures_for_infinity_are_inputs(embedded, shown):
+    bodies = embedded("infinity-embeddings-clip", *shown)
+    assert bodies == [{"model": "m", "input": "data:x", "modality": "image"}] \
+        * 3
+    (body,) = embedded("infinity-embeddings-clip", "--num-prompts", 1,
+                       "--random-input-len", 5)
+    assert len(body.pop("input").split()) == 5 and body == {"model": "m"}
+    err = embedded("infinity-embeddings", *shown, code=2)
+    assert "or infinity-embeddings-clip" in err
+
+
+def test_infinity_takes_one_picture(embedded, shown):
+    path = shown[3]
+    path.write_text('{"prompt":"p","image_files":["data:x","data:y"]}\n'
+                    '{"content":[{"type":"text","text":"t"}]}\n')
+    err = embedded("infinity-embeddings-clip", *shown, code=2)
+    assert "shown.jsonl:1: 2 pictures" in err
+    assert "shown.jsonl:2: 0 pictures" in err
+    err = embedded("infinity-embeddings-clip", "--dataset-name", "random-mm",
+                   "--random-mm-base-items-per-request", 2, code=2)
+    assert "up to 2 pictures a request, and Infinity embeds one" in err
+
+
+NOISE = ["--dataset-name", "random-mm", "--num-prompts", 2, "--tokenizer",
+         BYTES, "--random-input-len", 8, "--random-mm-bucket-config",
+         "{(16, 16, 1): 1}"]
+
+
+def test_noise_is_embedded(embedded):
+    two = ["--random-mm-base-items-per-request", 2]
+    for content in contents(embedded("openai-embeddings-clip", *NOISE, *two)):
+        assert [p["type"] for p in content] == ["text", "image_url",
+                                                "image_url"]
+        assert content[0]["text"] == ""
+    first, second = contents(embedded("openai-embeddings-vlm2vec", *NOISE,
+                                      *two))
+    assert [p["type"] for p in second] == ["image_url", "image_url", "text"]
+    assert first[2]["text"] == "Represent the given image."
+    assert "question: " in second[2]["text"]
+    for body in embedded("infinity-embeddings-clip", *NOISE):
+        assert body["input"].startswith("data:image/jpeg;base64,/9j/")
+        assert body["modality"] == "image"
+    err = embedded("openai-embeddings-clip", *NOISE, "--random-batch-size", 2,
+                   code=2)
+    assert "random-mm sends one message a request" in err
+
+
+def test_sharegpts_media_are_embedded(embedded, tmp_path):
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps([
+        {**conversation(WORDS, WORDS), "video": "http://h/v.mp4"}]))
+    flags = ["--dataset-name", "sharegpt", "--dataset-path", path,
+             "--num-prompts", 1]
+    film = {"type": "video_url", "video_url": {"url": "http://h/v.mp4"}}
+    assert contents(embedded("openai-embeddings-clip", *flags)) == [
+        [said(""), film]]
+    (body,) = embedded("infinity-embeddings-clip", *flags)
+    assert body == {"model": "m", "input": "http://h/v.mp4",
+                    "modality": "video"}
+    # Who embeds texts gets the text.
+    for backend in ("openai-embeddings", "infinity-embeddings"):
+        (body,) = embedded(backend, *flags)
+        assert body["input"] == WORDS and "messages" not in body
+
+
+def test_the_way_of_pictures_fits_the_endpoint(bench):
+    r = bench(endpoint="chat", num_prompts=1, image_embeddings="clip", code=2)
+    assert "image_embeddings clip: speaks to the endpoint embeddings_chat" \
+        in r.err
 
 
 # ---- tokenizers in scripts ----

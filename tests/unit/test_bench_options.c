@@ -251,7 +251,24 @@ static void body_and_path_of_different_kinds(void **state)
             "--model", "M", "--backend", "vllm", "--endpoint", "/generate");
 }
 
-static void old_backends_and_what_cannot_be(void **state)
+static void pictures_are_embedded_in_three_ways(void **state)
+{
+  static char *const ways[][3] = {
+      {"openai-embeddings-clip", "embeddings_chat", "clip"},
+      {"openai-embeddings-vlm2vec", "embeddings_chat", "vlm2vec"},
+      {"infinity-embeddings-clip", "embeddings", "infinity_clip"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    struct parsed p;
+    PARSE_OK(&p, "--model", "M", "--backend", ways[i][0]);
+    assert_string_equal(p.r.config.endpoint, ways[i][1]);
+    assert_string_equal(param(&p, "image_embeddings"), ways[i][2]);
+    done(&p);
+  }
+}
+
+static void old_backends_and_unknown_ones(void **state)
 {
   struct parsed p;
   (void)state;
@@ -259,9 +276,6 @@ static void old_backends_and_what_cannot_be(void **state)
   assert_true(noticed(&p, "--backend lmdeploy: was a backend of its own"));
   assert_string_equal(p.r.config.endpoint, "completions");
   done(&p);
-  PARSE_BAD("--backend openai-embeddings-clip: sends images to be embedded, "
-            "which stoke does not; for texts take openai-embeddings-chat\n",
-            "--model", "M", "--backend", "openai-embeddings-clip");
   PARSE(&p, "--model", "M", "--backend", "openai-chatt");
   assert_non_null(strstr(err_text(&p.e), "--backend openai-chatt: invalid "
                                          "choice; choose from vllm, openai"));
@@ -588,7 +602,8 @@ int main(void)
       cmocka_unit_test(every_backend_has_its_path),
       cmocka_unit_test(whole_urls_name_the_backend),
       cmocka_unit_test(body_and_path_of_different_kinds),
-      cmocka_unit_test(old_backends_and_what_cannot_be),
+      cmocka_unit_test(pictures_are_embedded_in_three_ways),
+      cmocka_unit_test(old_backends_and_unknown_ones),
       cmocka_unit_test(extra_body_goes_before_the_sampling),
       cmocka_unit_test(template_of_the_server),
       cmocka_unit_test(names_of_models),

@@ -5,7 +5,7 @@
 --   file               it is a file: dataset_path
 --   ignore_eos         its answers are exactly as long as asked for
 --   timed              it says when requests leave: data.times
---   needs_chat         what only a chat can take
+--   needs_chat         what only a chat can take; pictures can be embedded, too
 --   measuring(params)               measures, if that depends
 --   check(params, problems), check_endpoint(name, params, problems)
 --                                   mistakes, before anything is opened
@@ -13,9 +13,11 @@
 --   prepare(data)                   once on every thread
 --   request(data, i, ctx, ruler)    -> { prompt, messages, fields …,
 --                                   input and output: planned tokens;
---                                   template: is a question, not a text }
+--                                   template: is a question, not a text;
+--                                   written: its parts are the user's own }
 
 local Ruler = require "stoke.dataset.ruler"
+local pictures = require "stoke.dataset.pictures"
 local sampling = require "stoke.dataset.sampling"
 local template = require "stoke.dataset.template"
 
@@ -38,14 +40,25 @@ local used  -- what measured the lengths: for the results
 local total -- requests there are, on the main thread
 local times -- when they leave, of a data set that says so
 
+local function check_media(set, params, api, problems)
+  local how = params.image_embeddings
+  local wanted = how and pictures.endpoints[how]
+  if how and api ~= wanted then
+    problems:add("image_embeddings %s: speaks to the endpoint %s, not %s", how, wanted, api)
+  elseif set.needs_chat and api ~= "chat" and api ~= "embeddings_chat"
+    and not (how and set.needs_chat == "pictures") then
+    problems:add("%s sends %s, which only a chat takes: endpoint chat (backend openai-chat), "
+      .. "not %s%s", params.dataset_name, set.needs_chat, api,
+      api == "embeddings" and set.needs_chat == "pictures" and "; to embed them: backend "
+      .. "openai-embeddings-chat, -clip or -vlm2vec, or infinity-embeddings-clip" or "")
+  end
+end
+
 local function check(set, run)
   local problems, params, api = sampling.problems(), run.params, api_of(run.endpoint)
   if set.check then set.check(params, problems) end
   if set.check_endpoint then set.check_endpoint(api, params, problems) end
-  if set.needs_chat and api ~= "chat" and api ~= "embeddings_chat" then
-    problems:add("%s sends %s, which only a chat takes: endpoint chat (backend openai-chat), "
-      .. "not %s", params.dataset_name, set.needs_chat, api)
-  end
+  check_media(set, params, api, problems)
   if set.file and not params.dataset_path then
     problems:add("dataset_path: which file is the data set '%s'?", params.dataset_name)
   end
@@ -206,6 +219,10 @@ function bench.request(ctx)
   q.model = adapter(ctx, i)
   speak(q, made, ctx)
   note(q, ctx.id)
+  if ctx.params.image_embeddings then
+    pictures.shape(q, ctx.params.image_embeddings, not ctx.warmup and ctx.id - 1 or nil,
+      made.written)
+  end
   local prefix = ctx.params.request_id_prefix
   if prefix and not ctx.warmup then q.headers = { ["x-request-id"] = prefix .. (ctx.id - 1) } end
   return q

@@ -46,8 +46,10 @@ local function parts_of(row)
 end
 
 -- The message's parts, or nil and why not.
-local function content_of(file, row, inline)
-  local parts, content = parts_of(row), {}
+local function content_of(file, row, params)
+  local inline = params.custom_ensure_client_side_data
+  local alone = params.image_embeddings == "infinity_clip"
+  local parts, content, pictures = parts_of(row), {}, 0
   if not parts then return nil, "neither prompt and image_files, nor content" end
   for i, part in ipairs(parts) do
     if type(part) ~= "table" then return nil, ("content[%d] is no object"):format(i) end
@@ -58,6 +60,10 @@ local function content_of(file, row, inline)
         tostring(part.type))
     end
     content[i] = made
+    pictures = pictures + (made.type == "image_url" and 1 or 0)
+  end
+  if alone and pictures ~= 1 then
+    return nil, ("%d pictures; Infinity embeds one a request"):format(pictures)
   end
   return content
 end
@@ -66,7 +72,7 @@ function image.open(run)
   local params = run.params
   local file, problems = sampling.open(run, { format = "jsonl", require = {} }), sampling.problems()
   local function take(i)
-    local content, why = content_of(file, file:at(i), params.custom_ensure_client_side_data)
+    local content, why = content_of(file, file:at(i), params)
     if not content then
       problems:add("%s:%d: %s", file.path, file:line(i), why)
       if #problems == 10 then problems:raise() end
@@ -80,9 +86,10 @@ function image.open(run)
 end
 
 function image.request(data, i, ctx)
-  local content = content_of(data.file, data.file:at(data.rows[i]),
-    ctx.params.custom_ensure_client_side_data)
+  local row = data.file:at(data.rows[i])
+  local content = content_of(data.file, row, ctx.params)
   return { messages = { { role = "user", content = content } },
+    written = type(row.content) == "table",
     output = ctx.params.output_len or ctx.params.custom_output_len }
 end
 

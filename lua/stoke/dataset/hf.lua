@@ -169,10 +169,11 @@ local kinds = {
     counts = true },
   { "gorilla-llm/Berkeley-Function-Calling-Leaderboard", read = bfcl, output = 512, chat = true },
   { "lmarena-ai/VisionArena-Chat", "lmarena-ai/vision-arena-bench-v0.1",
-    read = picture "text", output = 128, chat = true },
-  { "Lin-Chen/MMStar", read = picture "question", output = 128, chat = true },
-  { "yale-nlp/MMVU", read = picture "question", output = 128, chat = true },
-  { "lmms-lab/LLaVA-OneVision-Data", read = picture "question", output = 128, chat = true },
+    read = picture "text", output = 128, chat = true, pictures = true },
+  { "Lin-Chen/MMStar", read = picture "question", output = 128, chat = true, pictures = true },
+  { "yale-nlp/MMVU", read = picture "question", output = 128, chat = true, pictures = true },
+  { "lmms-lab/LLaVA-OneVision-Data", read = picture "question", output = 128,
+    chat = true, pictures = true },
 }
 local audio = {
   "openslr/librispeech_asr", "facebook/voxpopuli", "LIUM/tedlium", "edinburghcstr/ami",
@@ -246,7 +247,8 @@ end
 
 function hf.check_endpoint(endpoint, params, problems)
   local kind = params.dataset_path and find(params)
-  if kind and kind.chat and endpoint ~= "chat" then
+  local embeds = endpoint == "embeddings_chat" or params.image_embeddings
+  if kind and kind.chat and endpoint ~= "chat" and not (kind.pictures and embeds) then
     problems:add("%s: only a chat can take it: endpoint chat (backend openai-chat), not %s",
       kind[1], endpoint)
   end

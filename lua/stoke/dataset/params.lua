@@ -42,6 +42,9 @@ local params = {
   custom_output_len = whole("tokens an answer; -1: the row's output_tokens", 256, -1),
 
   custom_ensure_client_side_data = flag("send pictures themselves, not where they are"),
+  image_embeddings = { choices = { "clip", "vlm2vec", "infinity_clip" }, default = nil,
+    help = "how a model that embeds pictures is asked (endpoint embeddings_chat; "
+      .. "infinity_clip: embeddings)" },
   enable_multimodal_chat = flag("sound goes into a chat, not into a form"),
 
   prefix_repetition_prefix_len = whole("tokens of each beginning", 256),

@@ -28,7 +28,8 @@ function random.check(params, problems)
 end
 
 function random.check_endpoint(endpoint, params, problems)
-  if params.random_batch_size > 1 and (endpoint == "chat" or endpoint == "completions") then
+  if params.random_batch_size > 1 and (endpoint == "chat" or endpoint == "completions"
+    or endpoint == "embeddings_chat") then
     problems:add("random_batch_size %d: several texts a request are for embeddings, not for %s",
       params.random_batch_size, endpoint)
   end

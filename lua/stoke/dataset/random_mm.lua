@@ -35,6 +35,12 @@ local function items(params)
   return math.floor(n * (1 - r)), math.ceil(n * (1 + r))
 end
 
+-- How many pictures a request has, at least and at most.
+local function numbers(params, most)
+  local low, high = items(params)
+  return low, math.max(low, math.min(high, most.image))
+end
+
 function mm.check(params, problems)
   random.check(params, problems)
   local list, most = buckets(params.random_mm_bucket_config),
@@ -63,6 +69,15 @@ function mm.check(params, problems)
     problems:add("random_mm_base_items_per_request: %d items are more than the limit of %d images",
       (items(params)), most.image)
   end
+  local _, pictures = numbers(params, most or { image = 0 })
+  if params.image_embeddings == "infinity_clip" and pictures > 1 then
+    problems:add("random_mm_base_items_per_request: up to %d pictures a request, and Infinity "
+      .. "embeds one", pictures)
+  end
+  if params.random_batch_size > 1 then
+    problems:add("random_batch_size %d: random-mm sends one message a request",
+      params.random_batch_size)
+  end
 end
 
 function mm.open(run, ruler)
@@ -75,9 +90,7 @@ function mm.open(run, ruler)
       data.weights[#data.weights + 1] = b[4]
     end
   end
-  local low, high = items(params)
-  data.least = low
-  data.most = math.max(low, math.min(high, limits(params.random_mm_limit_mm_per_prompt).image))
+  data.least, data.most = numbers(params, limits(params.random_mm_limit_mm_per_prompt))
   return data
 end
 

@@ -30,12 +30,18 @@ local function media_part(kind, where)
   return { type = kind, [kind] = { url = where } }
 end
 
+-- Nothing is shown to these.
+local takes_text = { completions = true, embeddings = true, pooling = true, ollama_generate = true }
+
 function sharegpt.request(data, i, ctx)
   local item = data.rows[i]
   local row = data.file:at(item[1])
   local made = { prompt = row.turns[1].prompt, input = item[2], output = item[3] }
   local image, video = type(row.image) == "string", type(row.video) == "string"
-  if ctx.endpoint == "completions" or not (image or video) then return made end
+  if not (image or video) or takes_text[ctx.endpoint]
+    and ctx.params.image_embeddings ~= "infinity_clip" then
+    return made
+  end
   made.messages = { { role = "user", content = {
     { type = "text", text = made.prompt },
     image and media_part("image_url", row.image) or media_part("video_url", row.video),
