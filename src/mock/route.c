@@ -69,6 +69,7 @@ static const struct route {
     {"/api/chat", "POST", NULL, MOCK_API_OLLAMA},
     {"/api/generate", "POST", NULL, MOCK_API_GENERATE},
     {"/v1/embeddings", "POST", NULL, MOCK_API_EMBEDDINGS},
+    {"/pooling", "POST", NULL, MOCK_API_EMBEDDINGS},
     {"/v1/rerank", "POST", NULL, MOCK_API_RERANK},
     {"/v2/rerank", "POST", NULL, MOCK_API_RERANK},
     {"/rerank", "POST", NULL, MOCK_API_RERANK},

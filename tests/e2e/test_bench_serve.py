@@ -276,6 +276,18 @@ def test_answers_without_text(serve, mock, tmp_path):
     assert "output_throughput" not in j
 
 
+@pytest.mark.parametrize("backend", [
+    "openai-embeddings", "openai-embeddings-chat", "openai-embeddings-clip",
+    "openai-embeddings-vlm2vec", "infinity-embeddings",
+    "infinity-embeddings-clip", "vllm-pooling"])
+def test_every_backend_that_embeds(serve, mock, tmp_path, backend):
+    serve(mock().url, "--backend", backend, "--num-prompts", 2,
+          "--save-result")
+    j = saved(tmp_path)
+    assert j["completed"] == 2 and j["endpoint_type"] == backend
+    assert j["total_input_tokens"] == 2 * 8
+
+
 def test_reranking(serve, mock, tmp_path):
     r = serve(mock().url, "--backend", "vllm-rerank", "--endpoint",
               "/v1/rerank", "--dataset-name", "random-rerank",
