@@ -248,17 +248,30 @@ static void set(struct run_options *r, const char *key, const char *value,
   options_set(&r->options, key, value, OPTION_FLAG, place, e);
 }
 
+/* With one slash before it and none behind: what is spoken on a path is known
+ * by its end. */
+static void add_path(struct buf *path, const char *endpoint)
+{
+  struct str s = str_of(endpoint);
+  while (s.len > 1 && s.p[s.len - 1] == '/')
+    s.len--;
+  buf_addf(path, "%s%.*s", s.p[0] == '/' ? "" : "/", STR_ARG(s));
+}
+
 static void set_endpoint(const struct bench_flags *f,
                          const struct bench_backend *b, struct run_options *r,
                          struct err *e)
 {
   bool own = strcmp(b->api, "embeddings_chat") == 0;
+  struct buf path = {0};
+  if (f->endpoint)
+    add_path(&path, f->endpoint);
   if (!f->endpoint) {
     if (fits_url(f, b, e))
       set(r, "endpoint", b->api, "--backend", e);
   } else if (!fits(f, b, e)) {
-    return;
-  } else if (own && strcmp(f->endpoint, "/v1/embeddings") != 0) {
+    /* told */
+  } else if (own && strcmp(buf_cstr(&path), "/v1/embeddings") != 0) {
     err_add(e,
             "--endpoint %s: with --backend %s it is /v1/embeddings; put what "
             "stands before that into --base-url",
@@ -266,11 +279,9 @@ static void set_endpoint(const struct bench_flags *f,
   } else if (own) {
     set(r, "endpoint", b->api, "--backend", e);
   } else {
-    struct buf path = {0};
-    buf_addf(&path, "%s%s", f->endpoint[0] == '/' ? "" : "/", f->endpoint);
     set(r, "endpoint", buf_cstr(&path), "--endpoint", e);
-    buf_free(&path);
   }
+  buf_free(&path);
 }
 
 void bench_target_set(const struct bench_flags *f,

@@ -208,6 +208,10 @@ static void every_backend_has_its_path(void **state)
               "/v1/embeddings");
   endpoint_of("pooling", "http://h", "vllm-pooling", NULL);
   endpoint_of("/v1/rerank", "http://h", "vllm-rerank", "/v1/rerank");
+  endpoint_of("/v1/embeddings", "http://h", "infinity-embeddings",
+              "v1/embeddings//");
+  endpoint_of("embeddings_chat", "http://h", "openai-embeddings-clip",
+              "/v1/embeddings/");
   endpoint_of("/chat/completions", "http://h/api/v4", "openai-chat", NULL);
   endpoint_of("/gw/v1/chat/completions", "http://h", "openai-chat",
               "/gw/v1/chat/completions");
