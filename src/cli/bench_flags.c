@@ -11,8 +11,8 @@
 #define AT(field) offsetof(struct bench_flags, field)
 
 #define NO_SPEECH                                                              \
-  "--asr-min-audio-len-sec and -max-: have no effect, there are no data sets " \
-  "of speech here"
+  "--asr-min-audio-len-sec and -max-: have no effect, all recordings are "     \
+  "taken"
 
 static const struct option rows[] = {
     {"backend", "NAME", OPTION_STRING, AT(backend), "Target",

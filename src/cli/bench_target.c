@@ -258,6 +258,15 @@ static void add_path(struct buf *path, const char *endpoint)
   buf_addf(path, "%s%.*s", s.p[0] == '/' ? "" : "/", STR_ARG(s));
 }
 
+/* A whole request URL says which of a backend's paths it is. */
+static const char *api_of(const struct bench_flags *f,
+                          const struct bench_backend *b)
+{
+  const struct bench_backend *at =
+      f->base_url ? backend_of_path(str_of(f->base_url)) : NULL;
+  return at && strcmp(at->name, b->name) == 0 ? at->api : b->api;
+}
+
 static void set_endpoint(const struct bench_flags *f,
                          const struct bench_backend *b, struct run_options *r,
                          struct err *e)
@@ -268,7 +277,7 @@ static void set_endpoint(const struct bench_flags *f,
     add_path(&path, f->endpoint);
   if (!f->endpoint) {
     if (fits_url(f, b, e))
-      set(r, "endpoint", b->api, "--backend", e);
+      set(r, "endpoint", api_of(f, b), "--backend", e);
   } else if (!fits(f, b, e)) {
     /* told */
   } else if (own && strcmp(buf_cstr(&path), "/v1/embeddings") != 0) {

@@ -14,9 +14,14 @@
 void models_url(const struct config *c, struct buf *out)
 {
   struct str path = str_of(c->endpoint);
-  static const struct str tails[] = {
-      {"/chat/completions", 17}, {"/completions", 12}, {"/responses", 10},
-      {"/messages", 9},          {"/embeddings", 11},  {"/rerank", 7}};
+  static const struct str tails[] = {{"/chat/completions", 17},
+                                     {"/completions", 12},
+                                     {"/responses", 10},
+                                     {"/messages", 9},
+                                     {"/embeddings", 11},
+                                     {"/rerank", 7},
+                                     {"/audio/transcriptions", 21},
+                                     {"/audio/translations", 19}};
   buf_adds(out, c->base_url);
   for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
     if (path.len && path.p[0] == '/' && str_ends(path, tails[i])) {

@@ -17,6 +17,8 @@ static const struct {
   struct str tail;
   const char *endpoint;
 } tails[] = {
+    {{"/audio/transcriptions", 21}, "transcriptions"},
+    {{"/audio/translations", 19}, "translations"},
     {{"/chat/completions", 17}, "chat"},
     {{"/completions", 12}, "completions"},
     {{"/responses", 10}, "responses"},

@@ -119,6 +119,22 @@ def test_only_what_succeeded_counts(stoke, raw_server, recordings, tmp_path):
     assert "RTFx" not in r.out
 
 
+def test_a_whole_url_says_what_is_spoken(stoke, server, recordings):
+    r = stoke.command(
+        "bench", "serve", "--base-url",
+        server.url + "/v1/audio/translations", "--model", "m",
+        "--dataset-name", "custom_audio", "--dataset-path", recordings,
+        "--num-prompts", 1).wait()
+    assert r.code == 0 and len(forms(server, "translations")) == 1, r
+
+
+def test_other_data_has_no_recordings(stoke, server):
+    r = stoke.command("bench", "serve", "--base-url", server.url, "--model",
+                      "m", "--backend", "openai-audio").wait()
+    assert r.code == 2 and "random has no recordings" in r.err, r
+    assert not forms(server, "transcriptions")
+
+
 def test_mistakes_in_rows(stoke, server, recordings):
     recordings.write_text('\n{"prompt":"p","audio":"a.jsonl"}\n')
     r = serve(stoke, server, recordings, code=2)
@@ -138,7 +154,7 @@ def test_mistakes_in_rows(stoke, server, recordings):
 SCENARIO = """return { request = function()
   return { endpoint = "transcriptions", audio_seconds = "2s", language = "fr",
     max_tokens = 5, prompt = "names", file = { bytes = "RIFF" },
-    stream = %s, extra = { temperature = 0.5 } }
+    stream = %s, extra = { temperature = 0.5, file = "x" } }
 end }"""
 
 EVENTS = (b'data: {"type":"transcript.text.delta","delta":"one"}\n\n'

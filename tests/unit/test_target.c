@@ -73,6 +73,8 @@ static const struct row good[] = {
     {"http://h/v1", "/v1/chat/completions", "http://h", "chat", "", ""},
     {"http://h/v1", "v1/chat/completions", "http://h", "chat", "", ""},
     {"http://h/v1", "/chat/completions", "http://h", "chat", "", ""},
+    {"http://h/v1/audio/translations", NULL, "http://h", "translations", "",
+     ""},
     {"http://h/v1", "/v1/rerank", "http://h", "/v1/rerank", "", ""},
     {"http://h/v1?a=b", "/rerank#top", "http://h", "/v1/rerank", "?a=b", ""},
     {"http://h/v1", "/rerank", "http://h", "/v1/rerank", "", ""},

@@ -11,7 +11,8 @@ for _, name in ipairs(known) do fields[#fields + 1] = name end
 
 local function file_of(q)
   local file = q.file
-  if type(file) ~= "table" or type(file.bytes) ~= "string" then
+  if type(file) ~= "table" or type(file.bytes) ~= "string"
+    or tostring(file.type):find("%c") then
     error("transcriptions send a recording: file = { bytes = …, name = \"a.wav\", type = "
       .. "\"audio/wav\" }", 0)
   end
@@ -46,6 +47,7 @@ return {
       if value == stoke.json.null then value = nil end -- takes a field away
       texts[name] = value
     end
+    texts.file = nil -- there is one part of that name
     return form.encode(file_of(q), texts)
   end,
   dialect = {

@@ -6,6 +6,7 @@
 --   ignore_eos         its answers are exactly as long as asked for
 --   timed              it says when requests leave: data.times
 --   needs_chat         what only a chat can take; pictures can be embedded, too
+--   sounds             it has recordings, for transcriptions
 --   measuring(params)               measures, if that depends
 --   check(params, problems), check_endpoint(name, params, problems)
 --                                   mistakes, before anything is opened
@@ -51,6 +52,9 @@ local function check_media(set, params, api, problems)
       .. "not %s%s", params.dataset_name, set.needs_chat, api,
       api == "embeddings" and set.needs_chat == "pictures" and "; to embed them: backend "
       .. "openai-embeddings-chat, -clip or -vlm2vec, or infinity-embeddings-clip" or "")
+  elseif (api == "transcriptions" or api == "translations") and not set.sounds then
+    problems:add("%s has no recordings, which the endpoint %s wants (backend openai-audio): "
+      .. "dataset_name custom_audio", params.dataset_name, api)
   end
 end
 

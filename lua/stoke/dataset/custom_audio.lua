@@ -4,7 +4,7 @@
 
 local sampling = require "stoke.dataset.sampling"
 
-local audio = { file = true }
+local audio = { file = true, sounds = true }
 
 local forms = { transcriptions = true, translations = true }
 
