@@ -850,6 +850,23 @@ def test_sharegpts_media_are_embedded(embedded, tmp_path):
         assert body["input"] == WORDS and "messages" not in body
 
 
+@pytest.mark.parametrize("backend,needs", [
+    ("vllm-rerank", "rerank needs a question and documents, which the data "
+                    "set random-rerank has"),
+    ("openai-audio", "transcriptions needs recordings, which the data set "
+                     "custom_audio has")])
+def test_what_a_backend_needs(embedded, shown, backend, needs):
+    assert f"--dataset-name random: {needs}" in embedded(backend, code=2)
+    assert f"--dataset-name custom_image: {needs}" in embedded(
+        backend, *shown, code=2)
+
+
+def test_no_reranker_is_no_reranker(embedded):
+    err = embedded("vllm-rerank", "--dataset-name", "random-rerank",
+                   "--no-reranker", code=2)
+    assert "--no-reranker: is for an embedding model" in err
+
+
 def test_the_way_of_pictures_fits_the_endpoint(bench):
     r = bench(endpoint="chat", num_prompts=1, image_embeddings="clip", code=2)
     assert "image_embeddings clip: speaks to the endpoint embeddings_chat" \

@@ -41,8 +41,19 @@ local used  -- what measured the lengths: for the results
 local total -- requests there are, on the main thread
 local times -- when they leave, of a data set that says so
 
+-- What these APIs need, and the one data set that has it.
+local needs = {
+  rerank = { "a question and documents", "random-rerank" },
+  transcriptions = { "recordings", "custom_audio" },
+  translations = { "recordings", "custom_audio" },
+}
+
 local function check_media(set, params, api, problems)
-  local how = params.image_embeddings
+  local how, need = params.image_embeddings, needs[api]
+  if need and params.dataset_name ~= need[2] then
+    return problems:add("dataset_name %s: %s needs %s, which the data set %s has",
+      params.dataset_name, api, need[1], need[2])
+  end
   local wanted = how and pictures.endpoints[how]
   if how and api ~= wanted then
     problems:add("image_embeddings %s: speaks to the endpoint %s, not %s", how, wanted, api)

@@ -15,8 +15,12 @@ function rerank.check(params, problems)
 end
 
 function rerank.check_endpoint(endpoint, params, problems)
-  if params.no_reranker then return end
-  if endpoint ~= "rerank" then
+  if params.no_reranker then
+    if endpoint == "rerank" then
+      problems:add("no_reranker: is for an embedding model: endpoint embeddings (backend "
+        .. "openai-embeddings), not rerank")
+    end
+  elseif endpoint ~= "rerank" then
     problems:add("random-rerank speaks to a reranker: endpoint rerank (backend vllm-rerank), not "
       .. "%s; or say no_reranker for an embedding model", endpoint)
   end
