@@ -7,6 +7,7 @@
 --   timed              it says when requests leave: data.times
 --   needs_chat         what only a chat can take; pictures can be embedded, too
 --   sounds             it has recordings, for transcriptions
+--   ranks              it has documents, for rerank
 --   measuring(params)               measures, if that depends
 --   check(params, problems), check_endpoint(name, params, problems)
 --                                   mistakes, before anything is opened
@@ -41,19 +42,8 @@ local used  -- what measured the lengths: for the results
 local total -- requests there are, on the main thread
 local times -- when they leave, of a data set that says so
 
--- What these APIs need, and the one data set that has it.
-local needs = {
-  rerank = { "a question and documents", "random-rerank" },
-  transcriptions = { "recordings", "custom_audio" },
-  translations = { "recordings", "custom_audio" },
-}
-
 local function check_media(set, params, api, problems)
-  local how, need = params.image_embeddings, needs[api]
-  if need and params.dataset_name ~= need[2] then
-    return problems:add("dataset_name %s: %s needs %s, which the data set %s has",
-      params.dataset_name, api, need[1], need[2])
-  end
+  local how = params.image_embeddings
   local wanted = how and pictures.endpoints[how]
   if how and api ~= wanted then
     problems:add("image_embeddings %s: speaks to the endpoint %s, not %s", how, wanted, api)
@@ -66,6 +56,9 @@ local function check_media(set, params, api, problems)
   elseif (api == "transcriptions" or api == "translations") and not set.sounds then
     problems:add("%s has no recordings, which the endpoint %s wants (backend openai-audio): "
       .. "dataset_name custom_audio", params.dataset_name, api)
+  elseif api == "rerank" and not set.ranks then
+    problems:add("%s has no documents, which the endpoint rerank wants (backend vllm-rerank): "
+      .. "dataset_name random-rerank", params.dataset_name)
   end
 end
 

@@ -4,7 +4,7 @@
 local random = require "stoke.dataset.random"
 local sampling = require "stoke.dataset.sampling"
 
-local rerank = { measures = true }
+local rerank = { measures = true, ranks = true }
 
 function rerank.check(params, problems)
   random.check(params, problems)
