@@ -16,10 +16,11 @@
         NULL                                                                   \
   }
 
-/* {"object":"error","message":…} is how some servers say it; gateways put
- * what befell a provider into the choice. */
+/* {"object":"error","message":…} is how some servers say it; frameworks have
+ * "detail" or "errors"; gateways put what befell a provider into the choice. */
 #define OPENAI_ERROR                                                           \
-  {"error", WIRE_ERROR, NULL}, {"choices[].error", WIRE_ERROR, NULL},          \
+  {"error", WIRE_ERROR, NULL}, {"errors", WIRE_ERROR, NULL},                   \
+      {"detail", WIRE_ERROR, NULL}, {"choices[].error", WIRE_ERROR, NULL},     \
   {                                                                            \
     "object", WIRE_KIND, NULL                                                  \
   }

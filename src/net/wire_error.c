@@ -69,6 +69,7 @@ static void set_code(struct wire_error *out, const json_value *v)
 static void add_detail(struct buf *to, const json_value *item)
 {
   const char *msg = json_text(json_get(item, "msg"));
+  const char *message = json_text(json_get(item, "message"));
   json_value *loc = json_first(json_get(item, "loc"));
   if (to->len)
     buf_adds(to, "; ");
@@ -79,8 +80,8 @@ static void add_detail(struct buf *to, const json_value *item)
       json_print(to, loc);
     buf_adds(to, json_next(loc) ? "." : ": ");
   }
-  if (msg)
-    buf_adds(to, msg);
+  if (msg || message)
+    buf_adds(to, msg ? msg : message);
   else if (json_is_string(item))
     buf_adds(to, json_text(item));
   else

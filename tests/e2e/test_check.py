@@ -127,6 +127,14 @@ def test_other_apis(check, mock, endpoint, path):
     assert path in {q["path"] for q in server.stop()}
 
 
+@pytest.mark.parametrize("endpoint", ["rerank", "transcriptions"])
+def test_what_only_a_scenario_can_ask(check, mock, endpoint):
+    found = check(mock().url, "--endpoint", endpoint)
+    assert found.r.code == 0 and found.status("answer") == "warn"
+    assert "not tried" in found.checks["answer"]["text"]
+    assert "traceback" not in json.dumps(found.checks)
+
+
 def test_kept_to_few_and_small_requests(check, raw_server):
     server = raw_server(talk)
     found = check(server.url)

@@ -380,6 +380,10 @@ static void b006_error_in_the_stream(void **state)
         "C0 a|C0 b|-> api_error text=ab code=500 message=EngineCore died");
   check("data: {\"error\":\"STREAM_EXPLODED\"}\n\n",
         "-> api_error message=STREAM_EXPLODED");
+  check(CONTENT("a") "data: {\"detail\":\"worker gone\"}\n\n" DONE,
+        "C0 a|-> api_error text=a message=worker gone");
+  check(CONTENT("a") "data: {\"errors\":[{\"message\":\"gone\"}]}\n\n" DONE,
+        "C0 a|-> api_error text=a message=gone");
 }
 
 static void b007_named_error_event(void **state)

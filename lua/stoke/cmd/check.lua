@@ -294,10 +294,15 @@ function doctor:failed(what, a)
   end
 end
 
+-- What no request of ours can make up.
+local BRINGS = { rerank = "what is ranked is", transcriptions = "the recording is",
+  translations = "the recording is" }
+
 --- One token, in one piece. False: others would fare no better.
 function doctor:answer()
-  if self.request.api == "rerank" then
-    self:find("warn", "answer", "not tried: what is ranked is the scenario's business",
+  local needs = BRINGS[self.request.api]
+  if needs then
+    self:find("warn", "answer", ("not tried: %s the scenario's business"):format(needs),
       "its own first request shows it: stoke run SCENARIO -n 1")
     return false
   end
