@@ -2,6 +2,7 @@
 #include <lua.h>
 
 #include "data/order.h"
+#include "script/bind_class.h"
 #include "script/bind_data.h"
 #include "script/vm_impl.h"
 
@@ -245,18 +246,11 @@ void bind_data(lua_State *L)
       {"audio", data_audio_l},
       {NULL, NULL},
   };
-  luaL_newmetatable(L, DATA_MT);
-  lua_newtable(L);
-  luaL_register(L, NULL, methods);
-  lua_pushcclosure(L, index_l, 1);
-  lua_setfield(L, -2, "__index");
-  lua_pushcfunction(L, len_l);
-  lua_setfield(L, -2, "__len");
-  lua_pushcfunction(L, gc_l);
-  lua_setfield(L, -2, "__gc");
-  lua_pushliteral(L, DATA_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  bind_class(L, &(struct bind_class){.name = DATA_MT,
+                                     .methods = methods,
+                                     .index = index_l,
+                                     .len = len_l,
+                                     .gc = gc_l});
   lua_newtable(L);
   lua_pushcfunction(L, data_open_l);
   lua_setfield(L, -2, "open");

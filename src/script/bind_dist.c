@@ -1,6 +1,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "script/bind_class.h"
 #include "script/bindings.h"
 
 /* d:sample(rng) -> number  [-0, +1, v]
@@ -38,11 +39,5 @@ static int sample_l(lua_State *L)
 void bind_dist(lua_State *L)
 {
   static const luaL_Reg methods[] = {{"sample", sample_l}, {NULL, NULL}};
-  luaL_newmetatable(L, DIST_MT);
-  lua_newtable(L);
-  luaL_register(L, NULL, methods);
-  lua_setfield(L, -2, "__index");
-  lua_pushliteral(L, DIST_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  bind_class(L, &(struct bind_class){.name = DIST_MT, .methods = methods});
 }

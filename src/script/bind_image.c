@@ -5,6 +5,7 @@
 #include "data/base64.h"
 #include "data/noise_image.h"
 #include "data/wav.h"
+#include "script/bind_class.h"
 #include "script/bind_data.h"
 #include "script/files.h"
 #include "script/reach.h"
@@ -190,15 +191,8 @@ int data_audio_l(lua_State *L)
 
 void bind_image(lua_State *L)
 {
-  luaL_newmetatable(L, IMAGE_MT);
-  lua_newtable(L);
-  lua_pushcfunction(L, url_l);
-  lua_setfield(L, -2, "url");
-  lua_setfield(L, -2, "__index");
-  lua_pushcfunction(L, gc_l);
-  lua_setfield(L, -2, "__gc");
-  lua_pushliteral(L, IMAGE_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  static const luaL_Reg methods[] = {{"url", url_l}, {NULL, NULL}};
+  bind_class(L, &(struct bind_class){
+                    .name = IMAGE_MT, .methods = methods, .gc = gc_l});
   lua_pushcfunction(L, noise_image_l);
 }

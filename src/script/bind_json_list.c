@@ -2,6 +2,7 @@
 #include <lua.h>
 
 #include "base/buf.h"
+#include "script/bind_class.h"
 #include "script/bind_json.h"
 #include "script/vm_impl.h"
 
@@ -138,16 +139,8 @@ void bind_json_list(lua_State *L)
 {
   static const luaL_Reg methods[] = {
       {"add", add_l}, {"text", text_l}, {NULL, NULL}};
-  luaL_newmetatable(L, LIST_MT);
-  lua_newtable(L);
-  luaL_register(L, NULL, methods);
-  lua_setfield(L, -2, "__index");
-  lua_pushcfunction(L, len_l);
-  lua_setfield(L, -2, "__len");
-  lua_pushcfunction(L, gc_l);
-  lua_setfield(L, -2, "__gc");
-  lua_pushliteral(L, LIST_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  bind_class(
+      L, &(struct bind_class){
+             .name = LIST_MT, .methods = methods, .len = len_l, .gc = gc_l});
   lua_pushcfunction(L, list_l);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "script/bind_class.h"
 #include "script/bindings.h"
 #include "script/control_impl.h"
 #include "script/vm_impl.h"
@@ -190,17 +191,10 @@ static int holds_l(lua_State *L)
 
 void bind_measure(lua_State *L)
 {
-  luaL_newmetatable(L, MEASURE_MT);
-  lua_newtable(L);
-  lua_pushcfunction(L, holds_l);
-  lua_setfield(L, -2, "holds");
-  lua_pushcfunction(L, merge_l);
-  lua_setfield(L, -2, "merge");
-  lua_pushcclosure(L, index_l, 1);
-  lua_setfield(L, -2, "__index");
-  lua_pushcfunction(L, gc_l);
-  lua_setfield(L, -2, "__gc");
-  lua_pushliteral(L, MEASURE_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  static const luaL_Reg methods[] = {
+      {"holds", holds_l}, {"merge", merge_l}, {NULL, NULL}};
+  bind_class(L, &(struct bind_class){.name = MEASURE_MT,
+                                     .methods = methods,
+                                     .index = index_l,
+                                     .gc = gc_l});
 }

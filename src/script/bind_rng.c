@@ -2,6 +2,7 @@
 #include <lua.h>
 #include <math.h>
 
+#include "script/bind_class.h"
 #include "script/bindings.h"
 #include "script/vm_impl.h"
 #include "script/words.h"
@@ -306,11 +307,5 @@ void bind_rng(lua_State *L)
       {"weighted", weighted_l},   {"shuffle", shuffle_l}, {"hex", hex_l},
       {"words", words_l},         {NULL, NULL},
   };
-  luaL_newmetatable(L, RNG_MT);
-  lua_newtable(L);
-  luaL_register(L, NULL, methods);
-  lua_setfield(L, -2, "__index");
-  lua_pushliteral(L, RNG_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  bind_class(L, &(struct bind_class){.name = RNG_MT, .methods = methods});
 }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "script/bind_class.h"
 #include "script/bind_json.h"
 #include "script/bindings.h"
 #include "script/control_impl.h"
@@ -230,12 +231,6 @@ void bind_run(lua_State *L)
       {"report", report_l}, {"say", say_l},         {"stop", stop_l},
       {NULL, NULL},
   };
-  luaL_newmetatable(L, CONTROL_MT);
-  lua_newtable(L);
-  luaL_register(L, NULL, methods);
-  lua_pushcclosure(L, index_l, 1);
-  lua_setfield(L, -2, "__index");
-  lua_pushliteral(L, CONTROL_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  bind_class(L, &(struct bind_class){
+                    .name = CONTROL_MT, .methods = methods, .index = index_l});
 }

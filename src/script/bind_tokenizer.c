@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "data/hub.h"
 #include "data/tokenizer_store.h"
+#include "script/bind_class.h"
 #include "script/bindings.h"
 #include "script/reach.h"
 #include "script/vm_impl.h"
@@ -296,16 +297,10 @@ void bind_tokenizer(lua_State *L)
       {"encode", encode_l}, {"decode", decode_l}, {"count", count_l},
       {"random", random_l}, {NULL, NULL},
   };
-  luaL_newmetatable(L, TOKENIZER_MT);
-  lua_newtable(L);
-  luaL_register(L, NULL, methods);
-  lua_pushcclosure(L, index_l, 1);
-  lua_setfield(L, -2, "__index");
-  lua_pushcfunction(L, gc_l);
-  lua_setfield(L, -2, "__gc");
-  lua_pushliteral(L, TOKENIZER_MT);
-  lua_setfield(L, -2, "__metatable");
-  lua_pop(L, 1);
+  bind_class(L, &(struct bind_class){.name = TOKENIZER_MT,
+                                     .methods = methods,
+                                     .index = index_l,
+                                     .gc = gc_l});
   lua_newtable(L);
   lua_pushcfunction(L, open_l);
   lua_setfield(L, -2, "open");

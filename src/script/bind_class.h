@@ -1,0 +1,21 @@
+/* bind_class.h -- how scripts see an object of ours: methods, fields, length
+ * and end, and a metatable that they cannot get at. */
+#ifndef STOKE_SCRIPT_BIND_CLASS_H
+#define STOKE_SCRIPT_BIND_CLASS_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+struct bind_class {
+  const char *name;        /* in the registry; what getmetatable returns */
+  const luaL_Reg *methods; /* ends with {NULL, NULL} */
+  /* NULL: fields are the methods alone. Else finds them, with the table of
+   * methods as its first upvalue. */
+  lua_CFunction index;
+  lua_CFunction len, gc; /* NULL: none */
+};
+
+/* Register the metatable under its name. [-0, +0, m] */
+void bind_class(lua_State *L, const struct bind_class *c);
+
+#endif
