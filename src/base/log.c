@@ -41,6 +41,15 @@ void log_line(const char *fmt, ...)
   write_line(&b);
 }
 
+void log_lines(struct str text)
+{
+  text = str_trim(text);
+  while (text.p) {
+    struct str line = str_split(&text, '\n');
+    log_line("%.*s", STR_ARG(line));
+  }
+}
+
 void log_plain(const char *fmt, ...)
 {
   struct buf b = {0};

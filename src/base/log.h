@@ -7,8 +7,12 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+#include "base/str.h"
+
 /* "stoke: …\n" */
 void log_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Each line of a text, without the blanks around it, as a line. */
+void log_lines(struct str text);
 /* Without the prefix (script output); the newline is added. */
 void log_plain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Called with true before and false after each line, under the log's lock.

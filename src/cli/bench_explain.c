@@ -54,18 +54,6 @@ void bench_reword(struct err *e)
 
 /* ---- failures ---- */
 
-static void say(struct buf *lines, const struct option_list *secrets)
-{
-  struct str all;
-  mask_known(lines, secrets);
-  all = str_trim(buf_str(lines));
-  while (all.p) {
-    struct str line = str_split(&all, '\n');
-    if (line.len)
-      log_line("%.*s", STR_ARG(line));
-  }
-}
-
 void bench_explain(const struct run_options *o, const struct request *sample,
                    const struct summary *s)
 {
@@ -98,7 +86,7 @@ void bench_explain(const struct run_options *o, const struct request *sample,
   if (diagnose_wants_models(&t) && models_list(c, &models, NULL) == 0)
     t.models = &models;
   diagnose(&t, &lines);
-  say(&lines, &o->secrets);
+  diagnosis_say("", &lines, &o->secrets);
   option_list_free(&models);
   buf_free(&url);
   buf_free(&shown);

@@ -32,12 +32,7 @@ static bool is_number(const char *s)
 static void add_text(struct buf *out, const struct option *row, const char *s)
 {
   struct buf shown = {0};
-  if (row->secret)
-    buf_adds(&shown, MASK);
-  else if (strstr(s, "://"))
-    mask_url(&shown, str_of(s));
-  else
-    buf_adds(&shown, s);
+  mask_value(&shown, row, s);
   if (bench_is_data(row) && is_number(s))
     buf_addstr(out, buf_str(&shown));
   else

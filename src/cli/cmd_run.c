@@ -177,14 +177,9 @@ static int understand(struct job *j, int argc, char *const argv[])
 
 static int complain(struct job *j, int status)
 {
-  struct str all;
   if (j->front->reword)
     j->front->reword(&j->e);
-  all = str_trim(str_of(err_text(&j->e)));
-  while (all.p) {
-    struct str line = str_split(&all, '\n');
-    log_line("%.*s", STR_ARG(line));
-  }
+  log_lines(str_of(err_text(&j->e)));
   return status;
 }
 

@@ -70,11 +70,7 @@ int scenario_part(const struct options_spec *spec, void *flags,
 
 int scenario_complain(struct err *e)
 {
-  struct str all = str_trim(str_of(err_text(e)));
-  while (all.p) {
-    struct str line = str_split(&all, '\n');
-    log_line("%.*s", STR_ARG(line));
-  }
+  log_lines(str_of(err_text(e)));
   return 2;
 }
 

@@ -186,12 +186,7 @@ static void add_quoted(struct buf *out, struct str s)
 static void add_string(const struct option *row, const char *s, struct buf *out)
 {
   struct buf shown = {0};
-  if (row->secret)
-    buf_adds(&shown, MASK);
-  else if (strstr(s, "://"))
-    mask_url(&shown, str_of(s));
-  else
-    buf_adds(&shown, s);
+  mask_value(&shown, row, s);
   add_quoted(out, buf_str(&shown));
   buf_free(&shown);
 }

@@ -1,6 +1,8 @@
 #include "cli/diagnose.h"
 
+#include "base/log.h"
 #include "base/suggest.h"
+#include "cli/mask.h"
 
 /* ---- looking at words ---- */
 
@@ -375,4 +377,17 @@ enum diagnosis diagnose(const struct trial *t, struct buf *lines)
   add_hint(t, lines);
   add_proxy(t, lines);
   return d;
+}
+
+void diagnosis_say(const char *prefix, struct buf *lines,
+                   const struct option_list *secrets)
+{
+  struct str all;
+  mask_known(lines, secrets);
+  all = str_trim(buf_str(lines));
+  while (all.p) {
+    struct str line = str_split(&all, '\n');
+    if (line.len)
+      log_line("%s%.*s", prefix, STR_ARG(line));
+  }
 }

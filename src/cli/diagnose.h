@@ -42,5 +42,8 @@ bool diagnose_wants_models(const struct trial *t);
 /* Lines about the trial, each ending in a newline: what happened, then what
  * to do about it. Nothing when all is well. */
 enum diagnosis diagnose(const struct trial *t, struct buf *lines);
+/* Write them on stderr, each behind `prefix`; `secrets` are masked first. */
+void diagnosis_say(const char *prefix, struct buf *lines,
+                   const struct option_list *secrets);
 
 #endif

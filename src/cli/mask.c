@@ -84,8 +84,7 @@ static void mask_header(struct buf *out, struct str line)
     buf_addstr(out, line);
 }
 
-static void mask_value(struct buf *out, const struct option *row,
-                       const char *value)
+void mask_value(struct buf *out, const struct option *row, const char *value)
 {
   struct str s = str_of(value), key = row ? option_key(row) : STR("");
   if (row && row->secret)

@@ -14,6 +14,10 @@ bool mask_is_secret_header(struct str name);
 /* Append a URL with its user and password, and the values of query fields
  * that are named like secrets, replaced. */
 void mask_url(struct buf *out, struct str url);
+/* Append the value of a row as it may be shown: all of a secret one, what is
+ * secret in a header (row "header") and in a URL replaced. row may be NULL: an
+ * argument of its own. */
+void mask_value(struct buf *out, const struct option *row, const char *value);
 /* Replace every appearance of these secrets. One of less than six bytes is
  * left alone, for it would be found inside words. */
 void mask_known(struct buf *text, const struct option_list *secrets);

@@ -444,11 +444,7 @@ int options_main(struct options *o, int argc, char *const argv[])
 
 void options_complain(const struct options_spec *spec, struct err *e)
 {
-  struct str all = str_trim(str_of(err_text(e)));
-  while (all.p) {
-    struct str line = str_split(&all, '\n');
-    log_line("%.*s", STR_ARG(line));
-  }
+  log_lines(str_of(err_text(e)));
   log_line("`%s --help` shows what there is", spec->program);
 }
 

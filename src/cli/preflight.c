@@ -106,18 +106,6 @@ static void ask(const struct preflight *p, const char *url, char *shown,
 
 /* ---- the verdict ---- */
 
-static void say(struct buf *lines, const struct option_list *secrets)
-{
-  struct str all;
-  mask_known(lines, secrets);
-  all = str_trim(buf_str(lines));
-  while (all.p) {
-    struct str line = str_split(&all, '\n');
-    if (line.len)
-      log_line("pre-flight: %.*s", STR_ARG(line));
-  }
-}
-
 static enum diagnosis judge(const struct preflight *p, const char *shown,
                             const struct fetch *f, struct buf *lines)
 {
@@ -164,7 +152,7 @@ int preflight_run(const struct preflight *p)
   ask(p, buf_cstr(&url), (char *)buf_cstr(&shown), limit_of(p), &f);
   d = judge(p, buf_cstr(&shown), &f, &lines);
   if (d != DIAGNOSIS_FINE || !p->quiet)
-    say(&lines, p->secrets);
+    diagnosis_say("pre-flight: ", &lines, p->secrets);
   if (d == DIAGNOSIS_DOUBTFUL)
     log_line("pre-flight: this may pass, so the run goes on");
   if (d == DIAGNOSIS_HOPELESS)
@@ -222,7 +210,7 @@ int preflight_wait(const struct preflight *p, uint64_t timeout_ns)
     }
   }
   if (!fine)
-    say(&lines, p->secrets);
+    diagnosis_say("pre-flight: ", &lines, p->secrets);
   buf_free(&url);
   buf_free(&shown);
   buf_free(&lines);
