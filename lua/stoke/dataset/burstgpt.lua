@@ -8,7 +8,6 @@ local burstgpt = { measures = true, file = true }
 local columns = { "Model", "Request tokens", "Response tokens" }
 
 function burstgpt.open(run)
-  local params = run.params
   local file = sampling.open(run, { format = "csv", require = columns, shuffle = true })
   local function take(i)
     local row = file:at(i)
@@ -17,8 +16,7 @@ function burstgpt.open(run)
     if not input or not output or input < 1 or output < 1 then return nil, "without an answer" end
     return { input, output }
   end
-  return { rows = sampling.collect(file.path, #file, params.num_prompts,
-    not params.no_oversample, run.rng, take) }
+  return { rows = sampling.rows(run, file, take) }
 end
 
 function burstgpt.request(data, i, ctx, ruler)

@@ -14,18 +14,11 @@ function custom.open(run)
   local params = run.params
   local wanted = params.output_len or params.custom_output_len
   local file = sampling.open(run, { require = "prompt" })
-  local problems = sampling.problems()
-  local function take(i)
+  local rows = sampling.sound_rows(run, file, function(i)
     if wanted < 0 and not output_of(file:at(i)) then
-      problems:add("%s:%d: no output_tokens of 1 or more, which custom_output_len -1 asks for",
-        file.path, file:line(i))
-      if #problems == 10 then problems:raise() end
+      return "no output_tokens of 1 or more, which custom_output_len -1 asks for"
     end
-    return i
-  end
-  local rows = sampling.collect(file.path, #file, params.num_prompts, not params.no_oversample,
-    run.rng, take)
-  problems:raise()
+  end)
   return { file = file, wanted = wanted, rows = rows }
 end
 

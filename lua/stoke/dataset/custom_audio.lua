@@ -22,15 +22,13 @@ function audio.check_endpoint(api, params, problems)
 end
 
 function audio.open(run)
-  local params = run.params
   local file = sampling.open(run, { format = "jsonl", require = "audio" })
   local function take(i)
     local bytes, why = file:audio(file:at(i).audio)
     if bytes then return i end
     sampling.refuse("%s:%d: %s", file.path, file:line(i), why)
   end
-  return { file = file, rows = sampling.collect(file.path, #file, params.num_prompts,
-    not params.no_oversample, run.rng, take) }
+  return { file = file, rows = sampling.rows(run, file, take) }
 end
 
 -- A file that went away meanwhile is an error.

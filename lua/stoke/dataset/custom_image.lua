@@ -70,18 +70,11 @@ end
 
 function image.open(run)
   local params = run.params
-  local file, problems = sampling.open(run, { format = "jsonl", require = {} }), sampling.problems()
-  local function take(i)
+  local file = sampling.open(run, { format = "jsonl", require = {} })
+  local rows = sampling.sound_rows(run, file, function(i)
     local content, why = content_of(file, file:at(i), params)
-    if not content then
-      problems:add("%s:%d: %s", file.path, file:line(i), why)
-      if #problems == 10 then problems:raise() end
-    end
-    return i
-  end
-  local rows = sampling.collect(file.path, #file, params.num_prompts, not params.no_oversample,
-    run.rng, take)
-  problems:raise()
+    return not content and why or nil
+  end)
   return { file = file, rows = rows }
 end
 

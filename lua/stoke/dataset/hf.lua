@@ -281,8 +281,7 @@ function hf.open(run, ruler)
     if not made then return nil, why end
     return { i, ctx.output or kind.output or made.output or 128 }
   end
-  return { file = file, rows = sampling.collect(file.path, #file, params.num_prompts,
-    not params.no_oversample, run.rng, take) }
+  return { file = file, rows = sampling.rows(run, file, take) }
 end
 
 function hf.request(data, i, ctx)

@@ -90,4 +90,27 @@ function sampling.collect(what, rows, wanted, again, rng, take)
   return items
 end
 
+-- The same of a file's rows, as many as the run wants.
+function sampling.rows(run, file, take)
+  local params = run.params
+  return sampling.collect(file.path, #file, params.num_prompts, not params.no_oversample, run.rng,
+    take)
+end
+
+-- The numbers of the rows, where a bad one is the user's mistake. trouble(i)
+-- is what is wrong with row i, or nil; ten are told.
+function sampling.sound_rows(run, file, trouble)
+  local problems = sampling.problems()
+  local rows = sampling.rows(run, file, function(i)
+    local why = trouble(i)
+    if why then
+      problems:add("%s:%d: %s", file.path, file:line(i), why)
+      if #problems == 10 then problems:raise() end
+    end
+    return i
+  end)
+  problems:raise()
+  return rows
+end
+
 return sampling

@@ -20,8 +20,7 @@ function sharegpt.open(run, ruler)
     if why then return nil, why end
     return { i, input, output }
   end
-  return { file = file, rows = sampling.collect(file.path, #file, params.num_prompts,
-    not params.no_oversample, run.rng, take) }
+  return { file = file, rows = sampling.rows(run, file, take) }
 end
 
 -- Where the server finds what a row shows: a URL, or a file of its own.

@@ -17,8 +17,7 @@ function spec.open(run)
     end
     return i
   end
-  return { file = file, rows = sampling.collect(file.path, #file, params.num_prompts,
-    not params.no_oversample, run.rng, take) }
+  return { file = file, rows = sampling.rows(run, file, take) }
 end
 
 function spec.request(data, i, ctx)

@@ -26,8 +26,7 @@ function speed.open(run)
     if not row.messages[1] then return nil, "without a message" end
     return i
   end
-  return { file = file, rows = sampling.collect(file.path, #file, params.num_prompts,
-    not params.no_oversample, run.rng, take) }
+  return { file = file, rows = sampling.rows(run, file, take) }
 end
 
 function speed.request(data, i, ctx)
