@@ -793,6 +793,12 @@ local noise_image = {}
 ---@return string
 function noise_image:url(rng) end
 
+---A film of so many frames as a data URL that vLLM reads: `data:video/jpeg;base64,…,…`. At most 2^27 pixels.
+---@param rng stoke.Rng
+---@param frames integer
+---@return string
+function noise_image:film(rng, frames) end
+
 --| ## Tokenizers
 --|
 --| ```lua

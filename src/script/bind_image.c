@@ -1,5 +1,6 @@
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 
 #include "base/mem.h"
 #include "data/base64.h"
@@ -13,22 +14,26 @@
 
 /* stoke.noise_image(width, height)  -> image     [-0, +1, v]
  * image:url(rng)                    -> data URL  [-0, +1, v]
+ * image:film(rng, frames)           -> data URL  [-0, +1, v]
  * d:media(path)        -> data URL | nil, why    [-0, +(1|2), v]
  * d:audio(path)        -> bytes, type, seconds | nil, why
  *                                                [-0, +(2|3), v] */
 
 #define IMAGE_MT "stoke.noise_image"
 
+/* A film of this size is a body of some 110 MB. */
+enum { FILM_PIXELS = 1 << 27 };
+
 struct image {
   struct noise_image *noise;
+  double pixels;
   struct buf file, url;
 };
 
-static void add_url(struct buf *url, const char *type, struct str bytes)
+static void begin_url(struct buf *url, const char *type)
 {
   buf_reset(url);
   buf_addf(url, "data:%s;base64,", type);
-  base64_encode(url, bytes);
 }
 
 /* ---- noise ---- */
@@ -46,7 +51,7 @@ static int noise_image_l(lua_State *L)
   struct vm *vm = vm_of(L);
   unsigned width = check_side(L, 1), height = check_side(L, 2);
   struct image *x = lua_newuserdata(L, sizeof *x);
-  *x = (struct image){.noise = NULL};
+  *x = (struct image){.pixels = (double)width * height};
   luaL_getmetatable(L, IMAGE_MT);
   lua_setmetatable(L, -2);
   vm_guard(vm);
@@ -55,15 +60,44 @@ static int noise_image_l(lua_State *L)
   return 1;
 }
 
+static void add_picture(struct image *x, struct rng *r)
+{
+  buf_reset(&x->file);
+  noise_image_deal(x->noise, r, &x->file);
+  base64_encode(&x->url, buf_str(&x->file));
+}
+
 static int url_l(lua_State *L)
 {
   struct vm *vm = vm_of(L);
   struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
   struct rng *r = check_rng(L, 2);
   vm_guard(vm);
-  buf_reset(&x->file);
-  noise_image_deal(x->noise, r, &x->file);
-  add_url(&x->url, "image/jpeg", buf_str(&x->file));
+  begin_url(&x->url, "image/jpeg");
+  add_picture(x, r);
+  vm_unguard(vm);
+  lua_pushlstring(L, x->url.p, x->url.len);
+  return 1;
+}
+
+/* A film without a codec, as vLLM reads it: JPEGs with commas between. */
+static int film_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
+  struct rng *r = check_rng(L, 2);
+  double frames = luaL_checknumber(L, 3);
+  luaL_argcheck(L, frames >= 1 && frames == floor(frames), 3,
+                "a film has 1 frame and more");
+  luaL_argcheck(L, frames * x->pixels <= FILM_PIXELS, 3,
+                "a film has at most 2^27 pixels");
+  vm_guard(vm);
+  begin_url(&x->url, "video/jpeg");
+  for (double i = 1; i <= frames; i++) {
+    if (i > 1)
+      buf_add(&x->url, ",", 1);
+    add_picture(x, r);
+  }
   vm_unguard(vm);
   lua_pushlstring(L, x->url.p, x->url.len);
   return 1;
@@ -150,8 +184,10 @@ int data_media_l(lua_State *L)
   vm_guard(vm);
   if (read_beside(vm, data_info(v->file).shown, name, why) == 0)
     type = media_type(buf_str(&vm->scratch));
-  if (type)
-    add_url(&vm->extra, type, buf_str(&vm->scratch));
+  if (type) {
+    begin_url(&vm->extra, type);
+    base64_encode(&vm->extra, buf_str(&vm->scratch));
+  }
   vm_unguard(vm);
   if (!type) {
     lua_pushnil(L);
@@ -191,7 +227,8 @@ int data_audio_l(lua_State *L)
 
 void bind_image(lua_State *L)
 {
-  static const luaL_Reg methods[] = {{"url", url_l}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"url", url_l}, {"film", film_l}, {NULL, NULL}};
   bind_class(L, &(struct bind_class){
                     .name = IMAGE_MT, .methods = methods, .gc = gc_l});
   lua_pushcfunction(L, noise_image_l);

@@ -1,7 +1,9 @@
 """`stoke run bench`: the data sets of `vllm bench serve`, seen in the bodies
 that a server gets."""
 
+import base64
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -550,11 +552,35 @@ def test_random_mm(bench):
         assert all(u.startswith("data:image/jpeg;base64,/9j/") for u in urls)
     assert numbers <= {1, 2, 3} and len(pictures) > 3
     r = bench(endpoint="completions", code=2, **common,
-              random_mm_bucket_config="{(720, 1280, 16): 1}")
-    assert "only a chat takes" in r.err and "is a film" in r.err
+              random_mm_bucket_config="{(720, 1280, 600): 1}")
+    assert "only a chat takes" in r.err and "pixels in all" in r.err
     r = bench(endpoint="chat", code=2, **common,
               random_mm_bucket_config="{(720, 1280): 1}")
     assert "say sizes and their weights" in r.err
+
+
+def size_of(jpeg):
+    """(height, width), by its frame header (SOF0)."""
+    assert jpeg[:2] == b"\xff\xd8" and jpeg[-2:] == b"\xff\xd9"
+    at = jpeg.index(b"\xff\xc0") + 5
+    return struct.unpack(">HH", jpeg[at:at + 4])
+
+
+def test_films_are_jpegs_with_commas_between(bench):
+    r = bench(endpoint="chat", dataset_name="random-mm", num_prompts=2,
+              tokenizer=BYTES, random_input_len=8,
+              random_mm_base_items_per_request=2,
+              random_mm_bucket_config="{(160, 32, 5): 0.9, (9, 9, 1): 0.1}")
+    frames = []
+    for body in r.bodies:
+        media = {p["type"]: p[p["type"]]
+                 for p in body["messages"][0]["content"][1:]}
+        assert set(media) == {"image_url", "video_url"}  # one film at most
+        head, *more = media["video_url"]["url"].split(",")
+        assert head == "data:video/jpeg;base64"
+        frames += [base64.b64decode(f, validate=True) for f in more]
+    assert {size_of(f) for f in frames} == {(160, 32)}
+    assert len(frames) == len(set(frames)) == 10
 
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
@@ -827,6 +853,11 @@ def test_noise_is_embedded(embedded):
     for body in embedded("infinity-embeddings-clip", *NOISE):
         assert body["input"].startswith("data:image/jpeg;base64,/9j/")
         assert body["modality"] == "image"
+    film = [*NOISE[:-1], "{(16, 16, 3): 1}"]
+    for body in embedded("infinity-embeddings-clip", *film):
+        assert body["input"].startswith("data:video/jpeg;base64,/9j/")
+        assert body["input"].count(",") == 3
+        assert body["modality"] == "video"
     err = embedded("openai-embeddings-clip", *NOISE, "--random-batch-size", 2,
                    code=2)
     assert "random-mm sends one message a request" in err

@@ -36,7 +36,10 @@ end
 
 stoke.rng = generator
 stoke.noise_image = function(w, h)
-  return { url = function() return w .. "x" .. h end }
+  return {
+    url = function() return w .. "x" .. h end,
+    film = function(_, _, frames) return w .. "x" .. h .. "x" .. frames end,
+  }
 end
 -- One level of names and numbers is all that is needed here.
 stoke.json.decode = function(text)
@@ -227,14 +230,53 @@ describe("random-mm", function()
       random_mm_limit_mm_per_prompt = '{"image": 2, "video": 0}' }, 1)
     equal({ data.least, data.most }, { 1, 2 })
     assert(problems("random_mm", { random_mm_base_items_per_request = 3,
-      random_mm_limit_mm_per_prompt = '{"image": 2}' })[1]:find("more than the limit"))
+      random_mm_limit_mm_per_prompt = '{"image": 2}' })[1]:find("3 items are more than the limit "
+      .. "of 2", 1, true))
   end)
 
-  it("has no films", function()
+  -- As vLLM: a kind at its limit is drawn no more, and the others share its weight.
+  it("draws films until there are enough", function()
+    local list = requests("random_mm", { num_prompts = 2000, random_input_len = 5,
+      random_mm_base_items_per_request = 3, random_mm_limit_mm_per_prompt =
+      '{"image": 9, "video": 1}', random_mm_bucket_config =
+      "{(10, 20, 4): 0.4, (9, 9, 2): 0.1, (30, 40, 1): 0.5}" }, 2000)
+    local without, long = 0, 0
+    for _, q in ipairs(list) do
+      local parts, films = q.messages[1].content, 0
+      equal(#parts, 4)
+      for i = 2, 4 do
+        if parts[i].type == "video_url" then
+          films = films + 1
+          long = long + (parts[i].video_url.url == "20x10x4" and 1 or 0)
+        else
+          equal(parts[i].image_url.url, "40x30")
+        end
+      end
+      assert(films <= 1)
+      without = without + (films == 0 and 1 or 0)
+    end
+    assert(math.abs(without / 2000 - 0.125) < 0.04, without)
+    assert(math.abs(long / (2000 - without) - 0.8) < 0.05, long)
+    -- Only a kind that is drawn makes room.
+    assert(problems("random_mm", { random_mm_base_items_per_request = 2,
+      random_mm_bucket_config = "{(8, 8, 2): 1}" })[1]:find("2 items are more than the limit of 1",
+      1, true))
+  end)
+
+  it("knows its mistakes", function()
+    local function told(said, words)
+      local list = problems("random_mm", said)
+      assert(#list > 0 and list[1]:find(words, 1, true), list[1])
+    end
     equal(#problems("random_mm", {}), 0)
-    assert(problems("random_mm", { random_mm_bucket_config = "{(8, 8, 2): 1}" })[1]
-      :find("is a film", 1, true))
-    assert(problems("random_mm", { random_mm_bucket_config = "8x8" })[1]:find("say sizes", 1, true))
+    equal(#problems("random_mm", { random_mm_bucket_config = "{'(8, 8, 2)': 1,}" }), 0)
+    told({ random_mm_bucket_config = "8x8" }, "say sizes")
+    told({ random_mm_bucket_config = "{(8, 8, 0): 1}" }, "frames 1 and more")
+    told({ random_mm_bucket_config = "{(4096, 4096, 9): 1}" }, "at most 134217728 pixels in all")
+    told({ random_mm_bucket_config = "{(8, 8, 2): 1}",
+      random_mm_limit_mm_per_prompt = '{"image": 2}' }, "the kind video, whose limit is not said")
+    told({ random_mm_limit_mm_per_prompt = '{"image": 2, "sound": 1}' }, "how many of each kind")
+    told({ random_mm_limit_mm_per_prompt = '{"image": 1.5}' }, "how many of each kind")
   end)
 end)
 

@@ -80,9 +80,9 @@ local params = {
   timed_trace_sec_multiplier = number("times the timestamps are seconds; milliseconds: 0.001", 1,
     0),
 
-  random_mm_base_items_per_request = whole("pictures a request", 1),
+  random_mm_base_items_per_request = whole("pictures and films a request", 1),
   random_mm_num_mm_items_range_ratio = number("their number varies by this share", 0, 0, 1),
-  random_mm_limit_mm_per_prompt = text("at most", '{"image": 255, "video": 1}'),
+  random_mm_limit_mm_per_prompt = text("of each kind at most", '{"image": 255, "video": 1}'),
   random_mm_bucket_config = text("sizes (height, width, frames) and their weights",
     "{(256, 256, 1): 0.5, (720, 1280, 1): 0.5, (720, 1280, 16): 0.0}"),
   no_reranker = flag("of random-rerank: an embedding model gets question and documents"),
