@@ -1,4 +1,6 @@
 -- scenarios/embeddings.lua: texts in, vectors out; an answer has no tokens
+local vectors = { embeddings = true, embeddings_chat = true, pooling = true }
+
 local function text(ctx)
   local rng, words = ctx.rng, ctx.params.words
   return ctx.data and rng:pick(ctx.data) or rng:words(math.max(1, words:sample(rng)))
@@ -14,6 +16,9 @@ return {
   },
 
   setup = function(run)
+    if run.endpoint == "embeddings_chat" and run.params.batch > 1 then
+      return nil, "batch: embeddings_chat takes one text a request"
+    end
     return run.params.file and require("stoke.prompts").load(run.params.file)
   end,
 
@@ -21,7 +26,8 @@ return {
     local params, texts = ctx.params, {}
     for i = 1, params.batch do texts[i] = text(ctx) end
     return {
-      endpoint = "embeddings", -- how its bodies are made: lua/stoke/backends/embeddings.lua
+      -- How its bodies are made: lua/stoke/backends/embeddings.lua
+      endpoint = vectors[ctx.endpoint] and ctx.endpoint or "embeddings",
       prompt = params.batch == 1 and texts[1] or texts,
       dimensions = params.dimensions,
     }

@@ -442,7 +442,7 @@ function measurement:merge(other) end
 ---@field prompt? string|integer[]|string[] a user's message, or the prompt of a completion (there also a list, of token ids for example)
 ---@field messages? table[]|stoke.JsonList a whole conversation: `{ role = "user", content = "…" }`, …
 ---@field body? table|string the whole body: a string is sent byte for byte, a table is encoded; nothing is added but `extra`
----@field endpoint? string a backend (below), or a path, which is known by its end; `--endpoint` by default
+---@field endpoint? string a backend (below), or a path, which is known by its end; `--endpoint` by default, whose path also holds for requests that name its backend
 ---@field model? string `-m` by default
 ---@field max_tokens? integer `--max-tokens` wins over it
 ---@field max_completion_tokens? integer the same by its newer name; `--max-tokens` takes its place

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/version.h"
+#include "cli/default_scenario.h"
 #include "cli/mask.h"
 #include "cli/preflight.h"
 #include "cli/probe.h"
@@ -91,11 +92,14 @@ static void sort_args(struct check *k, int argc, char *const argv[])
 static struct scenario *open_scenario(struct check *k)
 {
   struct config *c = &k->run.config;
-  bool pooling = c->endpoint && strcmp(c->endpoint, "embeddings") == 0;
-  struct scenario_options so = {.name = pooling ? "builtin:embeddings"
-                                                : "builtin:chat"};
-  struct scenario *s = scenario_open(&so, &k->e);
-  struct buf text = {0};
+  const char *fits = default_scenario(c->endpoint);
+  struct buf name = {0}, text = {0};
+  struct scenario_options so = {0};
+  struct scenario *s;
+  buf_addf(&name, "builtin:%s", fits ? fits : "chat");
+  so.name = buf_cstr(&name);
+  s = scenario_open(&so, &k->e);
+  buf_free(&name);
   if (s && c->endpoint && c->endpoint[0] != '/' &&
       !backends_find(&s->backends, str_of(c->endpoint))) {
     backends_explain(&s->backends, str_of(c->endpoint), &text);
@@ -152,6 +156,7 @@ static void write_backend(struct json_writer *w, const struct config *c,
   if (b)
     write_text(w, "api", b->name);
   write_flag(w, "streams", b && b->streams);
+  write_text(w, "words", default_scenario_words(c->endpoint));
 }
 
 /* The same options for `stoke run`; the model may have to be added. */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cmd_run.h"
 #include "cli/config_file.h"
+#include "cli/default_scenario.h"
 #include "cli/find_options.h"
 #include "cli/limits.h"
 #include "cli/mask.h"
@@ -43,7 +44,8 @@ static struct scenario *open_scenario(struct job *j)
   struct err *e = &j->e;
   const struct options *p = &o->options;
   struct scenario_options so = {
-      .name = p->args.n ? p->args.items[0] : NULL,
+      .name =
+          p->args.n ? p->args.items[0] : default_scenario(o->config.endpoint),
       .params = (const char *const *)o->params.items,
       .n_params = o->params.n,
       .args = (const char *const *)p->rest.items,
@@ -60,7 +62,14 @@ static struct scenario *open_scenario(struct job *j)
     so.driver = "stoke.search";
     so.driver_options = buf_cstr(&j->driver_options);
   }
-  if (so.name && strstr(so.name, "://")) {
+  if (!so.name) {
+    err_add(e,
+            "--endpoint %s: the questions that are sent when no scenario is "
+            "named are nothing for it; say stoke run %s",
+            o->config.endpoint, default_scenario_words(o->config.endpoint));
+    return NULL;
+  }
+  if (strstr(so.name, "://")) {
     struct buf shown = {0};
     mask_url(&shown, str_of(so.name));
     err_add(e,
@@ -70,7 +79,7 @@ static struct scenario *open_scenario(struct job *j)
     buf_free(&shown);
     return NULL;
   }
-  if (so.name && strchr(so.name, '=') && access(so.name, F_OK) < 0) {
+  if (strchr(so.name, '=') && access(so.name, F_OK) < 0) {
     err_add(e, "%s: neither an option nor a scenario", so.name);
     return NULL;
   }
@@ -183,6 +192,21 @@ static int complain(struct job *j, int status)
   return status;
 }
 
+/* An option that does nothing says so. */
+static void note_endpoint(struct job *j)
+{
+  const struct run_options *o = &j->options;
+  const struct backends *all = &j->scenario->backends;
+  struct request *q = &j->sample;
+  if (!o->endpoint || o->quiet ||
+      q->backend == backends_of_endpoint(all, o->config.endpoint) ||
+      str_eq(buf_str(&q->path), str_of(o->config.endpoint)))
+    return;
+  log_line("--endpoint %s is for requests that name none; the scenario's name "
+           "their own, %s",
+           o->endpoint, buf_cstr(&q->path));
+}
+
 /* A script that fails here says so itself, and gets its chance in the run. */
 static bool make_sample(struct job *j)
 {
@@ -228,6 +252,8 @@ static int try_first(struct job *j)
                      &j->e) < 0)
     return complain(j, MISUSED);
   sampled = (o->preflight || j->front->begin) && make_sample(j);
+  if (sampled)
+    note_endpoint(j);
   if (o->preflight && sampled && preflight_run(&p) < 0)
     return FAILED;
   return begin(j, sampled);

@@ -335,7 +335,8 @@ static int unknown_endpoint(struct reader *r, struct str name)
 }
 
 /* Which body, and where to: a backend's name or a path. A path that looks
- * like none of theirs takes a chat's body, unless it has its own. */
+ * like none of theirs takes a chat's body, unless it has its own. A name goes
+ * to the path that the user gave for the same API, if he did. */
 static void read_endpoint(struct reader *r)
 {
   const struct backends *all = &r->vm->scenario->backends;
@@ -343,8 +344,10 @@ static void read_endpoint(struct reader *r)
   struct str endpoint = str_of(r->vm->endpoint ? r->vm->endpoint : "chat");
   lua_getfield(r->L, -1, "endpoint");
   if (has(r, ENDPOINT)) {
-    endpoint = check_string(r, &fields[ENDPOINT]);
-    b = backends_of_endpoint(all, endpoint.p);
+    struct str own = check_string(r, &fields[ENDPOINT]);
+    b = backends_of_endpoint(all, own.p);
+    if (!b || b != r->vm->backend || own.p[0] == '/')
+      endpoint = own;
   }
   if (endpoint.p[0] == '/')
     buf_addstr(&r->out->path, endpoint);

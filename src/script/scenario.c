@@ -266,7 +266,7 @@ struct scenario *scenario_open(const struct scenario_options *o, struct err *e)
   s->args = mem_zalloc(o->n_args, sizeof *s->args);
   for (size_t i = 0; i < o->n_args; i++)
     s->args[i] = mem_strdup(o->args[i]);
-  if (locate(o->name ? o->name : "chat", o->sha256, s, e) == 0)
+  if (locate(o->name, o->sha256, s, e) == 0)
     read_script(s, o, e);
   check_sum(s, o, e);
   if (e->count != before) {

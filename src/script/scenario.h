@@ -43,7 +43,7 @@ const char *hook_name(enum hook h);
 struct pack;
 
 struct scenario_options {
-  const char *name;          /* a path or a name; NULL: "chat" */
+  const char *name;          /* a path or a name */
   const char *const *params; /* "k=v" of every -P, in order */
   size_t n_params;
   const char *const *args; /* what stood after "--" */

@@ -131,6 +131,49 @@ def test_the_ready_scenario(stoke, raw_server, batch):
         assert [len(t.split()) for t in texts] == [4] * batch
 
 
+@pytest.mark.parametrize("endpoint, content", [
+    ("embeddings", "input"), ("embeddings_chat", "messages"),
+    ("pooling", "input"), ("/v1/embeddings", "input")])
+def test_no_scenario_named(stoke, mock, endpoint, content):
+    """What is sent then suits the API; or else it is said what to run."""
+    server = mock("--log-bodies")
+    r = stoke.load(server.url, "--endpoint", endpoint, "-n", 2)
+    assert r.outcomes == {"ok": 2}
+    assert r.stoke["scenario"]["name"] == "embeddings"
+    assert all(content in json.loads(q["body"]) for q in server.stop())
+
+
+@pytest.mark.parametrize("endpoint, words", [
+    ("rerank", "say stoke run bench -P dataset_name=random-rerank"),
+    ("/v1/rerank", "say stoke run bench -P dataset_name=random-rerank"),
+    ("transcriptions", "say stoke run bench -P dataset_name=custom_audio ")])
+def test_no_scenario_named_where_none_fits(stoke, mock, endpoint, words):
+    server = mock()
+    r = stoke.load(server.url, "--endpoint", endpoint, "-n", 2, code=2)
+    assert words in r.err and not server.stop()
+    if endpoint == "rerank":
+        server = mock()
+        r = stoke.load(server.url, *words.split()[3:], "--endpoint", endpoint,
+                       "-P", "num_prompts=2")
+        assert r.outcomes == {"ok": 2}
+
+
+@pytest.mark.parametrize("endpoint, path", [
+    ("/v4/embeddings", "/v4/embeddings"), ("/x/pooling", "/x/pooling"),
+    ("completions", "/v1/embeddings")])
+def test_the_path_that_a_user_gave(stoke, raw_server, endpoint, path):
+    """It is taken where a scenario names the same API; where it names another
+    the option does nothing, and that is said."""
+    server = raw_server(lambda r: plain({
+        "data": [{"embedding": [0.5]}], "usage": {"prompt_tokens": 9}}))
+    r = stoke.run("embeddings", "-u", server.url, "-m", "m", "--endpoint",
+                  endpoint, "-n", 1)
+    assert {q.path for q in server.requests} == {path}
+    told = ("--endpoint completions is for requests that name none; the "
+            "scenario's name their own, /v1/embeddings")
+    assert (told in r.err) == (endpoint == "completions")
+
+
 def test_rerank(stoke, raw_server, scenario):
     server = raw_server(lambda r: plain({
         "results": [{"index": 0, "relevance_score": 0.5}],

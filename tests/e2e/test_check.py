@@ -118,12 +118,13 @@ def test_words_for_people(check, mock):
 @pytest.mark.parametrize("endpoint, path", [
     ("completions", "/v1/completions"), ("responses", "/v1/responses"),
     ("anthropic", "/v1/messages"), ("ollama", "/api/chat"),
-    ("embeddings", "/v1/embeddings")])
+    ("embeddings", "/v1/embeddings"), ("embeddings_chat", "/v1/embeddings"),
+    ("/v1/embeddings", "/v1/embeddings")])
 def test_other_apis(check, mock, endpoint, path):
     server = mock(*MOCK)
     found = check(server.url, "--endpoint", endpoint)
     assert found.json["verdict"] == "ok", found.r
-    assert ("stream" in found.checks) == (endpoint != "embeddings")
+    assert ("stream" in found.checks) == ("embeddings" not in path)
     assert path in {q["path"] for q in server.stop()}
 
 
@@ -133,6 +134,7 @@ def test_what_only_a_scenario_can_ask(check, mock, endpoint):
     assert found.r.code == 0 and found.status("answer") == "warn"
     assert "not tried" in found.checks["answer"]["text"]
     assert "traceback" not in str(found.checks)
+    assert found.json["next"].startswith("stoke run bench -P dataset_name=")
 
 
 def test_kept_to_few_and_small_requests(check, raw_server):

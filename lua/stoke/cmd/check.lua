@@ -320,7 +320,7 @@ function doctor:answer()
   end
   self.alone = a.seconds.total
   self:find("ok", "answer", ("%s in %s%s"):format(
-    self.request.api == "embeddings" and "vectors"
+    not self.request.streams and "vectors"
       or a.outcome == "empty" and "no text within one token (a model that thinks first?)"
       or few == 1 and "one token" or few .. " tokens", ms(a.seconds.total),
     a.streamed and ", though as a stream that nobody asked for" or ""))
@@ -482,7 +482,7 @@ function doctor:next_command(worst)
   local r = self.request
   local command = r.next
   if worst == "wrong" then return (command:gsub("^stoke run", "stoke check")) end
-  if r.api == "embeddings" then command = command:gsub("^stoke run", "stoke run embeddings") end
+  if r.words then command = command:gsub("^stoke run", "%0 " .. r.words) end
   if not r.model and self.model then command = command .. " -m " .. shell(self.model) end
   if self.no_stream then command = command .. " --no-stream" end
   return command .. " -c 8 -d 30s"
