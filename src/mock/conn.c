@@ -209,8 +209,8 @@ static void on_readable(EV_P_ ev_io *w, int revents)
 {
   struct mock_conn *c = w->data;
   uint64_t now;
-  ssize_t n =
-      mock_rxtime_recv(&c->m->rxtime, c->fd, c->m->input, MOCK_INPUT, &now);
+  ssize_t n = rxtime_recv(&c->m->rxtime, c->fd, c->m->input, MOCK_INPUT, 0,
+                          c->m->stats.start_ns, &now);
   (void)revents;
   if (n < 0 && (errno == EAGAIN || errno == EINTR))
     return;

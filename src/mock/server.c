@@ -99,7 +99,7 @@ static int listen_on(const struct mock_config *c, int *port, struct err *e)
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   /* Accepted sockets inherit these. */
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  mock_rxtime_enable(fd);
+  rxtime_enable(fd);
   if (bind(fd, &a.u.any, a.len) < 0 || listen(fd, BACKLOG) < 0 ||
       getsockname(fd, &a.u.any, &a.len) < 0) {
     err_add(e, "--port %d: %s%s", c->port, strerror(errno),

@@ -5,11 +5,11 @@
 
 #include <ev.h>
 
+#include "base/rxtime.h"
 #include "mock/blast.h"
 #include "mock/conn.h"
 #include "mock/mock.h"
 #include "mock/prefix.h"
-#include "mock/rxtime.h"
 #include "mock/stats.h"
 
 struct mock {
@@ -21,7 +21,7 @@ struct mock {
   struct mock_journal journal;
   struct mock_prefix prefix;
   struct mock_blast blast;
-  struct mock_rxtime rxtime;
+  struct rxtime rxtime;
   struct list open, closed, unused; /* connections */
   struct buf scratch, text;         /* of the event being made */
   char *input;                      /* what a read brought */

@@ -1,6 +1,8 @@
 /* The pool: multis, exchanges, and the order in which they get their turn. */
 #include <curl/curl.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -216,13 +218,16 @@ static void own_config(struct net *n, const struct net_config *c)
   o->proxy = own(c->proxy);
 }
 
-static bool kernel_has_times(struct net *n)
+/* A socket that asks for stamps, and stays: else the kernel would begin and
+ * end with every connection of a run that has one at a time. */
+static int open_stamped(void)
 {
-  int fd = socks_open(&n->socks, AF_INET, SOCK_STREAM, 0);
-  bool has = fd >= 0 && rxtime_enable(fd);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0 && rxtime_enable(fd))
+    return fd;
   if (fd >= 0)
-    socks_close(&n->socks, fd);
-  return has;
+    close(fd);
+  return -1;
 }
 
 struct net *net_new(struct ev_loop *loop, const struct net_config *c)
@@ -245,8 +250,8 @@ struct net *net_new(struct ev_loop *loop, const struct net_config *c)
   n->share = curl_share_init();
   curl_share_setopt(n->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
   curl_share_setopt(n->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-  n->clock = c->kernel_times && kernel_has_times(n) ? NET_CLOCK_KERNEL
-                                                    : NET_CLOCK_READABLE;
+  n->stamped = c->kernel_times ? open_stamped() : -1;
+  n->clock = n->stamped >= 0 ? NET_CLOCK_KERNEL : NET_CLOCK_READABLE;
   ev_check_init(&n->kick, on_kick);
   ev_prepare_init(&n->before_sleep, on_before_sleep);
   ev_timer_init(&n->more, on_more, 0, 0);
@@ -286,6 +291,8 @@ void net_free(struct net *n)
   ev_prepare_stop(n->loop, &n->before_sleep);
   ev_clear_pending(n->loop, &n->kick);
   socks_deinit(&n->socks);
+  if (n->stamped >= 0)
+    close(n->stamped);
   xfer_headers_unref(n->no_headers);
   mem_free(n->multis);
   mem_free((char *)n->config.cacert);

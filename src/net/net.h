@@ -4,8 +4,8 @@
 #define STOKE_NET_NET_H
 
 #include "base/list.h"
+#include "base/rxtime.h"
 #include "net/multi.h"
-#include "net/rxtime.h"
 #include "net/socks.h"
 #include "net/targets.h"
 #include "net/xfer.h"
@@ -61,6 +61,7 @@ struct net {
   struct net_config config; /* strings are ours */
   enum net_clock clock;
   struct rxtime rx;
+  int stamped; /* a socket that has the kernel stamp while we live, or -1 */
   struct socks socks;
   struct names *names;
   struct targets targets;

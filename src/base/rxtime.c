@@ -1,4 +1,4 @@
-#include "net/rxtime.h"
+#include "base/rxtime.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,14 +52,14 @@ static uint64_t clamp(uint64_t x, uint64_t low, uint64_t high)
   return x < low ? low : x;
 }
 
-uint64_t rxtime_peek(struct rxtime *r, int fd, uint64_t floor_ns, int *error)
+ssize_t rxtime_recv(struct rxtime *r, int fd, void *to, size_t len, int flags,
+                    uint64_t floor_ns, uint64_t *when_ns)
 {
-  char byte;
   union {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(struct timespec)) + 64];
   } control;
-  struct iovec part = {&byte, 1};
+  struct iovec part = {to, len};
   struct msghdr m = {
       .msg_iov = &part,
       .msg_iovlen = 1,
@@ -70,12 +70,22 @@ uint64_t rxtime_peek(struct rxtime *r, int fd, uint64_t floor_ns, int *error)
   ssize_t got;
   if (now - r->mono_ns > PAIR_AGE)
     read_pair(r);
-  got = recvmsg(fd, &m, MSG_PEEK | MSG_DONTWAIT);
-  if (got < 0 && errno != EAGAIN && errno != EINTR)
-    *error = errno;
-  if (got <= 0 || !stamp_of(&m, &wall))
-    return clamp(now, floor_ns, now);
+  got = recvmsg(fd, &m, flags);
   /* Unsigned arithmetic wraps to the right answer for stamps before the
    * pair. */
-  return clamp(r->mono_ns + (wall - r->wall_ns), floor_ns, now);
+  *when_ns = got > 0 && stamp_of(&m, &wall)
+                 ? clamp(r->mono_ns + (wall - r->wall_ns), floor_ns, now)
+                 : clamp(now, floor_ns, now);
+  return got;
+}
+
+uint64_t rxtime_peek(struct rxtime *r, int fd, uint64_t floor_ns, int *error)
+{
+  char byte;
+  uint64_t when;
+  if (rxtime_recv(r, fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, floor_ns, &when) <
+          0 &&
+      errno != EAGAIN && errno != EINTR)
+    *error = errno;
+  return when;
 }
