@@ -641,7 +641,23 @@ def test_custom_audio(bench, tmp_path):
     ("AI-MO/aimo-validation-aime", {"problem": "p" * 40, "solution": "s" * 40},
      "p" * 40, 10),
     ("mgoin/mlperf-inference-llama2-data",
-     {"system_prompt": "S", "question": "Q", "output": "o" * 16}, "S\n\nQ", 4),
+     {"system_prompt": "S" * 8, "question": "Q" * 8, "output": "o" * 16},
+     "SSSSSSSS\n\nQQQQQQQQ", 4),
+    # The answer is the excerpt from where it may be edited: 36 letters.
+    ("zed-industries/zeta",
+     {"events": "E", "input": "I",
+      "output": "x" * 80 + "<|editable_region_start|>new code."},
+     "### Instruction:\nYou are a code completion assistant and your task is "
+     "to analyze user edits and then rewrite an excerpt that the user "
+     "provides, suggesting the appropriate edits within the excerpt, taking "
+     "into account the cursor location.\n\n### User Edits:\n\nE\n\n"
+     "### User Excerpt:\n\nI\n\n### Response:\n\n", 9),
+    ("vdaita/edit_5k_char",
+     {"code": "C", "change_request": "R", "norm_distance": 0.5},
+     "Given a code file, please apply the change requests and generate the "
+     "new file.\n\nOriginal file:\n```python\nC\n```\n\nChange request:\nR"
+     '\n\nPlease generate the new code file in the "New file" section below.',
+     4000),
 ])
 def test_hf_kinds(bench, tmp_path, name, row, prompt, output):
     path = tmp_path / "rows.jsonl"
@@ -653,6 +669,132 @@ def test_hf_kinds(bench, tmp_path, name, row, prompt, output):
     r = bench(dataset_name="hf", dataset_path=path, hf_name=name,
               num_prompts=1, hf_output_len=33)
     assert r.bodies[0]["max_tokens"] == 33
+
+
+def hf(bench, tmp_path, name, *rows, **params):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    r = bench(dataset_name="hf", dataset_path=path, hf_name=name,
+              **{"num_prompts": len(rows), "disable_shuffle": "true",
+                 **params})
+    return r
+
+
+def test_hf_rows_without_a_text(bench, tmp_path):
+    r = hf(bench, tmp_path, "likaixin/InstructCoder",
+           {"input": None, "instruction": "go."})
+    assert prompts(r) == ["\n\ngo. Just output the code, do not include any "
+                          "explanation."]
+
+
+def test_hf_lengths_that_are_asked_for_drop_no_row(bench, tmp_path):
+    rows = [{"problem": "p", "solution": "s" * 40},
+            {"problem": "p" * 40, "solution": "s" * 40}]
+    r = hf(bench, tmp_path, "AI-MO/NuminaMath-CoT", *rows, hf_output_len=7)
+    assert sorted(prompts(r)) == ["p", "p" * 40]
+    r = hf(bench, tmp_path, "AI-MO/NuminaMath-CoT", *rows, num_prompts=1)
+    assert prompts(r) == ["p" * 40]  # "p" is too short to be measured
+
+
+def test_hf_lengths_are_counted_once(stoke, tokenizing, tmp_path):
+    """What setup let through is sent, even where only setup can count."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"problem": "eightlet " * 1000,
+                                "solution": "a b c d"}) + "\n")
+    load(stoke, tokenizing, dataset_name="hf", dataset_path=path,
+         hf_name="AI-MO/NuminaMath-CoT", num_prompts=1)
+    (body,) = completions(tokenizing)
+    assert len(body["prompt"]) == 9000  # by letters more than 2048 tokens
+
+
+def test_hf_questions_alone_get_the_template(stoke, tokenizing, tmp_path):
+    for name, row, around in (
+        ("openai/gsm8k", {"question": "one two three four"}, True),
+        ("zed-industries/zeta", {"input": "I", "output": "O O O O"}, False),
+        ("AI-MO/NuminaMath-CoT", {"problem": "one two three four",
+                                  "solution": "a b c d"}, False),
+    ):
+        path = tmp_path / "rows.jsonl"
+        path.write_text(json.dumps(row) + "\n")
+        load(stoke, tokenizing, dataset_name="hf", dataset_path=path,
+             hf_name=name, num_prompts=1)
+        (body,) = completions(tokenizing)
+        assert ("<|user|>" in body["prompt"]) == around
+        tokenizing.requests.clear()
+
+
+def test_hf_instructions_are_a_message_of_their_own(bench, tmp_path):
+    row = {"system_prompt": "S" * 8, "question": "Q" * 8, "output": "o" * 16}
+    r = hf(bench, tmp_path, "mgoin/mlperf-inference-llama3.1-data", row,
+           endpoint="chat")
+    assert r.bodies[0]["messages"] == [
+        {"role": "system", "content": "S" * 8},
+        {"role": "user", "content": "Q" * 8}]
+
+
+def test_hf_schemas_are_made_json_schemas(bench, tmp_path):
+    rows = [{"id": f"{kind}_{i}", "question": [[{"role": "user",
+                                                 "content": kind}]],
+             "function": [{"name": "f", "parameters": {
+                 "type": "dict", "required": [], "properties": {
+                     "type": {"type": "float"},
+                     "l": {"type": "tuple", "items": {"type": "any"}}}}}]}
+            for i, kind in enumerate(("simple", "live_simple"))]
+    r = hf(bench, tmp_path, "gorilla-llm/Berkeley-Function-Calling-Leaderboard",
+           *rows, endpoint="chat", bfcl_categories="live_simple,multiple",
+           no_oversample="true")
+    (body,) = r.bodies
+    assert body["messages"][0]["content"] == "live_simple"
+    assert body["tools"][0]["function"]["parameters"] == {
+        "type": "object", "required": [], "properties": {
+            "type": {"type": "number"},
+            "l": {"type": "array", "items": {"type": "string"}}}}
+
+
+JPEG = {"bytes": "/9j/4AAQ"}
+SHOWN = {"type": "image_url",
+         "image_url": {"url": "data:image/jpeg;base64,/9j/4AAQ"}}
+
+
+@pytest.mark.parametrize("name,row,content", [
+    ("lmarena-ai/VisionArena-Chat",
+     {"conversation": [[{"role": "user", "content": "what?"}]],
+      "images": [JPEG]}, "what?"),
+    ("lmarena-ai/vision-arena-bench-v0.1",
+     {"turns": [[{"role": "user", "content": "what?"}]], "images": [JPEG]},
+     "what?"),
+    ("Lin-Chen/MMStar",
+     {"question": "which? \nOptions: A: x, B: y", "image": JPEG}, "which?"),
+    ("lmms-lab/LLaVA-OneVision-Data",
+     {"image": JPEG, "conversations": [
+         {"from": "human", "value": "what is that there?"},
+         {"from": "gpt", "value": "o" * 40}]}, "what is that there?"),
+])
+def test_hf_questions_about_pictures(bench, tmp_path, name, row, content):
+    r = hf(bench, tmp_path, name, row, endpoint="chat")
+    assert r.bodies[0]["messages"][0]["content"] == [
+        {"type": "text", "text": content}, SHOWN]
+    wanted = 10 if "LLaVA" in name else 128
+    assert r.bodies[0]["max_completion_tokens"] == wanted
+
+
+def test_hf_questions_about_films(bench, tmp_path):
+    row = {"question": "which?", "choices": {"B": "y", "A": "x"},
+           "video": "https://h/v.mp4"}
+    r = hf(bench, tmp_path, "yale-nlp/MMVU", row,
+           {**row, "video": "/data/v.mp4"}, endpoint="chat")
+    contents = [b["messages"][0]["content"] for b in r.bodies]
+    assert {asked["text"] for asked, film in contents} == {"which? A.x B.y"}
+    assert sorted(film["video_url"]["url"] for asked, film in contents) == [
+        "file:///data/v.mp4", "https://h/v.mp4"]
+
+
+def test_hf_folders_have_their_splits(bench, tmp_path):
+    folder = tmp_path / "gsm8k"
+    folder.mkdir()
+    (folder / "test.jsonl").write_text('{"question":"from test"}\n')
+    r = bench(dataset_name="hf", dataset_path=folder, num_prompts=1)
+    assert prompts(r) == ["from test"]
 
 
 def test_hf_functions(bench, tmp_path):

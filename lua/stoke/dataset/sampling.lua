@@ -51,12 +51,14 @@ function sampling.open(run, options, path)
   return file
 end
 
--- Prompts and answers that are worth measuring. Returns nil, or why not.
-function sampling.unfit(prompt, answer, forced)
+-- Prompts and answers that are worth measuring, of at most 1024 tokens and
+-- 2048 together if nothing else is said. Returns nil, or why not.
+function sampling.unfit(prompt, answer, forced, most_prompt, most)
+  most_prompt, most = most_prompt or 1024, most or 2048
   if prompt < 4 then return "a prompt of fewer than 4 tokens" end
   if not forced and answer < 4 then return "an answer of fewer than 4 tokens" end
-  if prompt > 1024 then return "a prompt of more than 1024 tokens" end
-  if prompt + answer > 2048 then return "more than 2048 tokens with its answer" end
+  if prompt > most_prompt then return ("a prompt of more than %d tokens"):format(most_prompt) end
+  if prompt + answer > most then return ("more than %d tokens with its answer"):format(most) end
 end
 
 -- take(i) -> item, or nil and why not, for the rows 1 to `rows` in their
