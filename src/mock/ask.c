@@ -67,6 +67,8 @@ static void words_of(const json_value *v, mock_ask_word_cb *word, void *ud)
 static const char *const prompts[][3] = {
     [MOCK_API_COMPLETIONS] = {"prompt"},
     [MOCK_API_CHAT] = {"messages"},
+    [MOCK_API_TRANSCRIPTION] = {"prompt"},
+    [MOCK_API_TRANSLATION] = {"prompt"},
     [MOCK_API_RESPONSES] = {"instructions", "input"},
     [MOCK_API_MESSAGES] = {"system", "messages"},
     [MOCK_API_OLLAMA] = {"messages"},
@@ -161,6 +163,20 @@ static int no_list(int *status, struct buf *why, const char *name)
   return -1;
 }
 
+/* A recording costs a token a KB. */
+static int read_recording(struct mock_ask *a, int *status, struct buf *why)
+{
+  const json_value *file = json_get(a->root, "file");
+  if (!json_is_object(file))
+    return refuse(status, why, 400,
+                  "1 validation error:\\n  {'type': 'missing', 'loc': "
+                  "'body.file', 'msg': 'Field required'}");
+  mock_ask_words(a, count_word, &a->prompt_tokens);
+  a->prompt_tokens +=
+      (uint64_t)ceil(json_double(json_get(file, "bytes"), 0) / 1024);
+  return 0;
+}
+
 static int read_prompts(struct mock_ask *a, int *status, struct buf *why)
 {
   const char *name = a->api == MOCK_API_COMPLETIONS            ? "prompt"
@@ -220,6 +236,12 @@ static int read_numbers(struct mock_ask *a, int *status, struct buf *why)
 static void read_usage(struct mock_ask *a)
 {
   const json_value *options = json_get(a->root, "stream_options");
+  if (MOCK_IS_FORM(a->api)) {
+    a->usage = json_true(json_get(a->root, "stream_include_usage"));
+    a->usage_each =
+        json_true(json_get(a->root, "stream_continuous_usage_stats"));
+    return;
+  }
   a->usage = json_true(json_get(options, "include_usage"));
   a->usage_each = json_true(json_get(options, "continuous_usage_stats"));
 }
@@ -235,7 +257,8 @@ int mock_ask_read(struct mock_ask *a, enum mock_api api, struct str body,
                   int *status, struct buf *why)
 {
   *a = (struct mock_ask){.api = api, .choices = 1, .max_tokens = -1};
-  a->chat = api != MOCK_API_COMPLETIONS && !MOCK_IS_POOLING(api);
+  a->chat = api != MOCK_API_COMPLETIONS && !MOCK_IS_POOLING(api) &&
+            !MOCK_IS_FORM(api);
   a->root = json_parse(body, NULL);
   if (!json_is_object(a->root))
     return refuse(status, why, 400,
@@ -252,8 +275,10 @@ int mock_ask_read(struct mock_ask *a, enum mock_api api, struct str body,
   a->events = json_get(a->mock, "events");
   if (read_numbers(a, status, why) < 0)
     return -1;
-  if (!MOCK_IS_OPENAI(api))
+  if (!MOCK_IS_OPENAI(api) || MOCK_IS_FORM(api))
     a->choices = 1;
+  if (MOCK_IS_FORM(api))
+    return read_recording(a, status, why);
   return read_prompts(a, status, why);
 }
 

@@ -33,7 +33,8 @@ struct mock_ask {
  * bytes (a double's). */
 typedef void mock_ask_word_cb(struct str word, void *ud);
 
-/* Fill *a (zeroed here; `api` says the endpoint). Returns 0, or -1 with the
+/* Fill *a (zeroed here; `api` says the endpoint, and the body is JSON: a form
+ * was made so). Returns 0, or -1 with the
  * answer's status and vLLM's words in *status and *why. mock_ask_deinit in
  * both cases. */
 int mock_ask_read(struct mock_ask *a, enum mock_api api, struct str body,

@@ -226,6 +226,8 @@ void mock_foreign_body(const struct mock_foreign *f, const struct mock_ask *a)
   case MOCK_API_EMBEDDINGS: add_embeddings(f, a, out); break;
   case MOCK_API_RERANK: add_ranks(f, a, out); break;
   case MOCK_API_CHAT:
+  case MOCK_API_TRANSCRIPTION:
+  case MOCK_API_TRANSLATION:
   case MOCK_API_COMPLETIONS: break;
   }
 }

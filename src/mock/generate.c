@@ -1,5 +1,6 @@
-/* Chats and completions: what the body asks for, and the way to the engine. */
+/* Chats, completions and the like: what the body asks for, and the way to the engine. */
 #include "base/clock.h"
+#include "mock/form.h"
 #include "mock/server.h"
 
 static bool knows_model(const struct mock *m, const char *name)
@@ -117,6 +118,22 @@ static void count_in(struct mock_exchange *x)
   x->record.in_flight = m->stats.in_flight;
 }
 
+static int read_ask(struct mock_exchange *x, enum mock_api api, int *status,
+                    struct buf *why)
+{
+  const struct mock_http *h = &x->conn->http;
+  struct buf json = {0};
+  int result;
+  if (!MOCK_IS_FORM(api))
+    return mock_ask_read(&x->ask, api, buf_str(&h->body), status, why);
+  if (mock_form_json(mock_http_header(h, STR("content-type")),
+                     buf_str(&h->body), &json) < 0)
+    buf_reset(&json);
+  result = mock_ask_read(&x->ask, api, buf_str(&json), status, why);
+  buf_free(&json);
+  return result;
+}
+
 void mock_generate(struct mock_exchange *x, enum mock_api api, uint64_t now)
 {
   struct err e = {0};
@@ -126,8 +143,7 @@ void mock_generate(struct mock_exchange *x, enum mock_api api, uint64_t now)
   count_in(x);
   mock_plan_of_rules(x, &e);
   mock_plan_of_headers(x, &e);
-  read = mock_ask_read(&x->ask, api, buf_str(&x->conn->http.body), &status,
-                       &why) == 0;
+  read = read_ask(x, api, &status, &why) == 0;
   mock_plan_of_body(x, &e);
   x->ask.stream |= x->plan.force_stream;
   x->ask.stream &= !x->plan.no_stream && !MOCK_IS_POOLING(api);

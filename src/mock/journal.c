@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "mock/ask.h"
+#include "mock/form.h"
 
 #define FLUSH_NS    (50 * NS_PER_MS)
 #define FLUSH_BYTES (256 << 10)
@@ -124,6 +125,16 @@ static void add_request(struct json_writer *w, const struct mock_record *r,
   add_text(w, "body_hash", str_of(hash));
 }
 
+/* A form as JSON: its recording is for nobody's eyes. */
+static void add_body(struct json_writer *w, const struct mock_http *h)
+{
+  struct str type = mock_http_header(h, STR("content-type"));
+  struct buf json = {0};
+  bool form = mock_form_json(type, buf_str(&h->body), &json) == 0;
+  add_text(w, "body", buf_str(form ? &json : &h->body));
+  buf_free(&json);
+}
+
 void mock_journal_add(struct mock_journal *j, const struct mock_record *r,
                       const struct mock_http *h)
 {
@@ -160,7 +171,7 @@ void mock_journal_add(struct mock_journal *j, const struct mock_record *r,
   if (j->headers)
     add_headers(w, h);
   if (j->bodies)
-    add_text(w, "body", buf_str(&h->body));
+    add_body(w, h);
   json_end_object(w);
   buf_addc(&j->out, '\n');
   if (j->out.len > FLUSH_BYTES)

@@ -39,21 +39,28 @@ void mock_reply_begin(struct mock_reply *r, const struct mock_plan *plan,
                       enum mock_api api, const char *model,
                       const char *function, uint64_t number, uint64_t created)
 {
+  static const struct {
+    const char *id, *object;
+  } names[] = {
+      [MOCK_API_COMPLETIONS] = {"cmpl-mock-", "text_completion"},
+      [MOCK_API_CHAT] = {"chatcmpl-mock-", "chat.completion.chunk"},
+      [MOCK_API_TRANSCRIPTION] = {"trsc-mock-", "transcription.chunk"},
+      [MOCK_API_TRANSLATION] = {"trsl-mock-", "translation.chunk"},
+  };
   struct buf id = {0};
-  bool chat = api != MOCK_API_COMPLETIONS;
+  enum mock_api like = MOCK_IS_OPENAI(api) ? api : MOCK_API_CHAT;
   r->plan = plan;
   r->api = api;
-  r->chat = chat;
+  r->chat = api != MOCK_API_COMPLETIONS;
   r->model = model;
   r->function = function && *function ? function : "lookup";
   id.p = r->id;
   id.cap = sizeof r->id;
-  buf_adds(&id, chat ? "chatcmpl-mock-" : "cmpl-mock-");
+  buf_adds(&id, names[like].id);
   mock_reply_integer(&id, number);
   r->id[id.len] = '\0';
   buf_reset(&r->head);
-  add_head(r, &r->head, chat ? "chat.completion.chunk" : "text_completion",
-           model, created);
+  add_head(r, &r->head, names[like].object, model, created);
 }
 
 void mock_reply_deinit(struct mock_reply *r)
@@ -131,7 +138,7 @@ static void add_piece(const struct mock_reply *r, const struct mock_event *e,
 static void add_delta(const struct mock_reply *r, const struct mock_event *e,
                       struct buf *out)
 {
-  buf_adds(out, ",\"delta\":{");
+  buf_adds(out, "\"delta\":{");
   if (e->with_role)
     buf_adds(out, "\"role\":\"assistant\",");
   switch (e->delta) {
@@ -148,7 +155,7 @@ static void add_delta(const struct mock_reply *r, const struct mock_event *e,
 
 static void add_text(const struct mock_event *e, struct buf *out)
 {
-  buf_adds(out, ",\"text\":");
+  buf_adds(out, "\"text\":");
   if (e->delta == MOCK_DELTA_NULL) {
     buf_adds(out, "null");
     return;
@@ -159,17 +166,32 @@ static void add_text(const struct mock_event *e, struct buf *out)
   buf_addc(out, '"');
 }
 
-void mock_reply_event(const struct mock_reply *r, const struct mock_event *e,
-                      struct buf *out)
+/* A transcription has one choice, which needs no number. */
+static void add_streamed(const struct mock_reply *r, const struct mock_event *e,
+                         struct buf *out)
 {
-  buf_addstr(out, buf_str(&r->head));
+  if (MOCK_IS_FORM(r->api)) {
+    buf_addc(out, '{');
+    add_delta(r, e, out);
+    buf_adds(out, ",\"stop_reason\":null");
+    return;
+  }
   buf_adds(out, "{\"index\":");
   mock_reply_integer(out, e->index);
+  buf_addc(out, ',');
   if (r->chat)
     add_delta(r, e, out);
   else
     add_text(e, out);
-  buf_adds(out, ",\"logprobs\":null,\"finish_reason\":");
+  buf_adds(out, ",\"logprobs\":null");
+}
+
+void mock_reply_event(const struct mock_reply *r, const struct mock_event *e,
+                      struct buf *out)
+{
+  buf_addstr(out, buf_str(&r->head));
+  add_streamed(r, e, out);
+  buf_adds(out, ",\"finish_reason\":");
   if (e->finish) {
     buf_addc(out, '"');
     buf_adds(out, e->finish);
@@ -287,6 +309,18 @@ static void add_choice(const struct mock_reply *r, const struct mock_content *c,
   buf_addf(out, finish ? "\"%s\"}" : "null}", finish);
 }
 
+/* Its usage is in seconds, and no tokens are told. */
+static void add_transcript(const struct mock_content *c,
+                           const struct mock_usage *u, struct buf *out)
+{
+  buf_adds(out, "{\"text\":\"");
+  add_run(c, MOCK_CONTENT, 0, out);
+  buf_addc(out, '"');
+  if (u)
+    buf_adds(out, ",\"usage\":{\"type\":\"duration\",\"seconds\":1}");
+  buf_addc(out, '}');
+}
+
 void mock_reply_body(const struct mock_reply *r,
                      const struct mock_content *contents, uint64_t choices,
                      const char *finish, const struct mock_usage *u,
@@ -294,6 +328,10 @@ void mock_reply_body(const struct mock_reply *r,
 {
   struct str head = buf_str(&r->head);
   ptrdiff_t at = str_find(head, STR(".chunk\""));
+  if (MOCK_IS_FORM(r->api)) {
+    add_transcript(&contents[0], u, out);
+    return;
+  }
   /* "chat.completion.chunk" is "chat.completion" here. */
   if (at >= 0) {
     buf_add(out, head.p, (size_t)at);

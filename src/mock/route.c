@@ -64,6 +64,8 @@ static const struct route {
 } routes[] = {
     {"/v1/chat/completions", "POST", NULL, MOCK_API_CHAT},
     {"/v1/completions", "POST", NULL, MOCK_API_COMPLETIONS},
+    {"/v1/audio/transcriptions", "POST", NULL, MOCK_API_TRANSCRIPTION},
+    {"/v1/audio/translations", "POST", NULL, MOCK_API_TRANSLATION},
     {"/v1/responses", "POST", NULL, MOCK_API_RESPONSES},
     {"/v1/messages", "POST", NULL, MOCK_API_MESSAGES},
     {"/api/chat", "POST", NULL, MOCK_API_OLLAMA},

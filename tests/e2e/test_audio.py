@@ -128,6 +128,53 @@ def test_a_whole_url_says_what_is_spoken(stoke, server, recordings):
     assert r.code == 0 and len(forms(server, "translations")) == 1, r
 
 
+@pytest.mark.parametrize("path", ["transcriptions", "translations"])
+@pytest.mark.parametrize("streams", [True, False])
+def test_as_the_mock_received_it(stoke, mock, recordings, tmp_path, path,
+                                 streams):
+    server = mock("--ttft", "5ms", "--itl", "1ms", "--log-bodies")
+    r = serve(stoke, server, recordings, "--num-prompts", 2,
+              "--max-concurrency", 1, "--custom-output-len", 6,
+              "--endpoint", "/v1/audio/" + path, "--ignore-eos",
+              "--temperature", 0, "--extra-body",
+              json.dumps({"stream": streams, "language": "fr"}),
+              "--save-result", "--save-detailed", "--result-dir", tmp_path,
+              "--result-filename", "r.json")
+    log = [line for line in server.stop() if line["number"]]
+    assert [line["path"] for line in log] == ["/v1/audio/" + path] * 2
+    assert [line["stream"] for line in log] == [streams] * 2
+    first, second = (json.loads(line["body"]) for line in log)
+    assert first == {
+        "file": {"name": "a.wav", "type": "audio/wav",
+                 "bytes": len(wav(1.5))},
+        "model": "m", "language": "fr", "max_completion_tokens": 6,
+        "stream": streams, "ignore_eos": True, "temperature": 0,
+        **({"stream_include_usage": True,
+            "stream_continuous_usage_stats": True} if streams else {})}
+    assert second["file"]["type"] == "audio/flac"
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["completed"] == 2 and not any(result["errors"])
+    assert result["rtfx"] == pytest.approx(1.5 / result["duration"], rel=1e-6)
+    assert all(result["generated_texts"])
+    if streams:
+        # A recording costs a token a KB there, and usage is in each event.
+        assert result["input_lens"] == [24, 1]
+        assert result["output_lens"] == [6, 6]
+        assert [len(gaps) for gaps in result["itls"]] == [5, 5]
+
+
+def test_a_form_without_a_recording_is_refused(stoke, mock, tmp_path):
+    server = mock()
+    (tmp_path / "case.lua").write_text("""return {
+      backends = { form = { path = "/v1/audio/transcriptions",
+        body = function() return "--B\\r\\nContent-Disposition: form-data; "
+          .. 'name="model"\\r\\n\\r\\nm\\r\\n--B--\\r\\n',
+          "multipart/form-data; boundary=B" end } },
+      request = function() return { endpoint = "form", prompt = "p" } end }""")
+    r = stoke.load(server.url, "case.lua", "-n", 1, code=1)
+    assert "body.file" in json.dumps(r.stoke["errors"])
+
+
 def test_other_data_has_no_recordings(stoke, server):
     r = stoke.command("bench", "serve", "--base-url", server.url, "--model",
                       "m", "--backend", "openai-audio").wait()
