@@ -27,14 +27,21 @@ struct body {
   struct buf plain, merged; /* the body before, and half-way through, extras */
 };
 
+static bool is_false(const json_value *v)
+{
+  return json_is_boolean(v) && !json_true(v);
+}
+
 struct body *body_new(const struct body_defaults *d, struct err *e)
 {
   struct body *b;
   double n = 0;
+  bool whole = false;
   if (d->extra_body) {
     json_value *v = json_parse(str_of(d->extra_body), NULL);
     bool object = json_is_object(v);
     n = json_double(json_get(v, "n"), 0);
+    whole = is_false(json_get(v, "stream"));
     json_free(v);
     if (!object) {
       err_add(e, "--extra-body: not a JSON object; say for example "
@@ -44,6 +51,7 @@ struct body *body_new(const struct body_defaults *d, struct err *e)
   }
   b = mem_new(struct body);
   b->defaults = *d;
+  b->defaults.stream = d->stream && !whole;
   b->default_choices = n >= 1 && n <= BODY_CHOICES_MAX ? (unsigned)n : 0;
   return b;
 }

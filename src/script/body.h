@@ -19,7 +19,8 @@ struct body_defaults {
   const char *model;      /* of a request that names none; NULL: none sent */
   bool stream;            /* false: --no-stream, whatever the script says */
   int64_t max_tokens;     /* >= 0: instead of the script's */
-  const char *extra_body; /* a JSON object's text, or NULL */
+  const char *extra_body; /* a JSON object's text, or NULL; its
+                             "stream": false is a --no-stream */
 };
 
 struct body;

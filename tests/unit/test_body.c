@@ -77,6 +77,20 @@ static void the_command_line_has_its_say(void **state)
   body_free(b);
 }
 
+/* Servers refuse stream_options where nothing is streamed. */
+static void extra_body_may_say_that_nothing_streams(void **state)
+{
+  struct body *b = make((struct body_defaults){
+      .model = "m", .max_tokens = -1, .extra_body = "{\"stream\": false}"});
+  (void)state;
+  body_start(b, "completions");
+  body_prompt(b, STR("hi"));
+  body_stream(b, true);
+  assert_false(body_streams(b));
+  assert_body(b, "{\"model\":\"m\",\"prompt\":\"hi\",\"stream\":false}");
+  body_free(b);
+}
+
 static void no_stream_holds_whatever_the_script_says(void **state)
 {
   struct body_defaults d = {.max_tokens = -1};
@@ -203,6 +217,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(members_keep_their_order_and_the_later_value),
       cmocka_unit_test(the_command_line_has_its_say),
+      cmocka_unit_test(extra_body_may_say_that_nothing_streams),
       cmocka_unit_test(no_stream_holds_whatever_the_script_says),
       cmocka_unit_test(extra_body_must_be_an_object),
       cmocka_unit_test(a_ceiling_is_told),
