@@ -163,13 +163,29 @@ static json_value *dotted_value(struct str s)
   return v;
 }
 
+/* "a,b" at a name with + behind it are two strings more. */
+static int put_items(json_value *root, struct str path, struct str s)
+{
+  struct buf text = {0};
+  int rc = 0;
+  while (rc == 0 && s.p) {
+    struct json_writer w = {.out = &text};
+    buf_reset(&text);
+    json_string(&w, str_split(&s, ','));
+    rc = json_put(root, path, json_parse(buf_str(&text), NULL));
+  }
+  buf_free(&text);
+  return rc;
+}
+
 /* --body.a.b VALUE: merged into what is there. */
 static int store_dotted(char **to, struct str path, struct str s,
                         const char *place, struct err *e)
 {
   struct buf text = {0};
   json_value *root = json_parse(*to ? str_of(*to) : STR("{}"), NULL);
-  int rc = json_put(root, path, dotted_value(s));
+  int rc = str_ends(path, STR("+")) ? put_items(root, path, s)
+                                    : json_put(root, path, dotted_value(s));
   if (rc < 0) {
     err_add(e, "%s: not names with dots between them", place);
   } else {

@@ -122,6 +122,31 @@ def test_bodies_of_completions_and_chats(serve, raw_server):
     assert body["messages"][0]["role"] == "user"
 
 
+def test_sampling_is_numbers_however_they_are_written(serve, raw_server):
+    server = raw_server(answer)
+    serve(server.url, "--num-prompts", 1, "--top-p", ".9", "--temperature",
+          "1.", "--min-p", "1e-1", "--top-k", "+3", "--presence-penalty", "-.5",
+          "--repetition-penalty", "1.1")
+    body = server.requests[-1].json
+    assert (body["top_p"], body["temperature"], body["min_p"], body["top_k"],
+            body["presence_penalty"], body["repetition_penalty"]) == (
+        0.9, 1, 0.1, 3, -0.5, 1.1)
+    assert isinstance(body["top_k"], int)
+    r = serve(server.url, "--top-k", "1.5", "--top-p", "x", code=2)
+    assert "--top-k 1.5: not a whole number" in r.err
+    assert "--top-p x: not a number" in r.err
+
+
+def test_extra_body_is_sent_as_it_was_written(serve, raw_server):
+    server = raw_server(answer)
+    serve(server.url, "--num-prompts", 1, "--top-p", 0.5, "--temperature", 1,
+          "--extra-body",
+          '{"seed":9007199254740993,"top_p":0.25,"stop":["\\u0000"]}')
+    body = server.requests[-1].json
+    assert body["seed"] == 9007199254740993 and body["stop"] == ["\0"]
+    assert body["top_p"] == 0.25 and body["temperature"] == 1
+
+
 def test_headers_keys_and_ids(serve, raw_server):
     server = raw_server(answer)
     serve(server.url, "--num-prompts", 2, "--request-id-prefix", "run7-",

@@ -208,10 +208,10 @@ static void dotted_json(void **state)
   assert_string_equal(p.t.body, "{\"a\": 1, \"big\": 12345678901234567890}");
   done(&p);
   PARSE_OK(&p, "--extra_body.a.b", "false", "--extra-body.a.c=1k",
-           "--extra-body.s", "plain", "--extra-body.l+", "1",
+           "--extra-body.s", "plain", "--extra-body.l+", "1,b",
            "--extra-body.l+=x");
   assert_string_equal(p.t.body, "{\"a\":{\"b\":false,\"c\":1000},"
-                                "\"s\":\"plain\",\"l\":[1,\"x\"]}");
+                                "\"s\":\"plain\",\"l\":[\"1\",\"b\",\"x\"]}");
   done(&p);
 }
 
