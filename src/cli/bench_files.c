@@ -20,10 +20,16 @@ bool bench_saves(const struct bench_flags *f)
   return f->save_result || f->append_result;
 }
 
+/* An empty value is a variable of a script that is not set. */
+static bool is_said(const char *value)
+{
+  return value && *value;
+}
+
 static const char *label_of(const struct bench *b)
 {
   const struct bench_flags *f = &b->flags;
-  if (f->label)
+  if (is_said(f->label))
     return f->label;
   return b->backend ? b->backend->name : "openai";
 }
@@ -44,8 +50,8 @@ char *bench_file_name(const struct bench *b, const char *model)
 {
   const struct bench_flags *f = &b->flags;
   struct buf path = {0};
-  char *name = f->result_filename ? mem_strdup(f->result_filename)
-                                  : default_name(b, model);
+  char *name = is_said(f->result_filename) ? mem_strdup(f->result_filename)
+                                           : default_name(b, model);
   if (f->result_dir && name[0] != '/') {
     buf_adds(&path, f->result_dir);
     if (path.len && path.p[path.len - 1] != '/')
@@ -59,7 +65,7 @@ char *bench_file_name(const struct bench *b, const char *model)
 static bool wants_pytorch(const struct bench_flags *f)
 {
   const char *value = getenv("SAVE_TO_PYTORCH_BENCHMARK_FORMAT");
-  return bench_saves(f) && value && *value;
+  return bench_saves(f) && is_said(value);
 }
 
 static bool wants_plot(const struct bench_flags *f)
@@ -91,13 +97,13 @@ void bench_files_make_folder(const struct bench_flags *f, struct err *e)
   buf_free(&path);
 }
 
-/* "results/x.json" -> "results/x.timeline.html" */
+/* "results/x.json" -> "results/x.timeline.html", whatever its last ending */
 static void beside(const char *path, const char *end, struct buf *out)
 {
-  struct str stem = str_of(path);
-  if (str_ends(stem, STR(".json")))
-    stem.len -= 5;
-  buf_addf(out, "%.*s%s", STR_ARG(stem), end);
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const char *dot = strrchr(name, '.');
+  buf_add(out, path, dot && dot > name ? (size_t)(dot - path) : strlen(path));
+  buf_adds(out, end);
 }
 
 static const char *plot_end(const struct bench_flags *f)

@@ -10,6 +10,7 @@
 #include "cli/bench_bodies.h"
 #include "cli/bench_files.h"
 #include "cli/config_file.h"
+#include "report/blocks.h"
 #include "stats/slo.h"
 
 /* One translation under way. */
@@ -154,6 +155,7 @@ static void pass_requests(struct job *j)
   set_param(j, "num_prompts", text);
   if (f->request_id_prefix)
     set_param(j, "request_id_prefix", f->request_id_prefix);
+  run_options_name_requests(j->r, "bench");
   if (j->b->backend && j->b->backend->images)
     set_param(j, "image_embeddings", j->b->backend->images);
 }
@@ -306,10 +308,34 @@ static void notice_unsaved(struct job *j)
     notice(j, "--save-detailed: nothing is saved without --save-result");
 }
 
+/* Metrics that are none are none to vLLM either, which says nothing. */
+static void pass_metrics(struct job *j)
+{
+  struct str list = str_of(j->f->percentile_metrics);
+  struct buf known = {0}, text = {0};
+  if (!list.p)
+    return;
+  while (list.p) {
+    struct str name = str_trim(str_split(&list, ','));
+    if (block_find(name) >= 0) {
+      buf_addf(&known, "%s%.*s", known.len ? "," : "", STR_ARG(name));
+    } else if (name.len) {
+      buf_reset(&text);
+      buf_addf(&text,
+               "--percentile-metrics %.*s: no such metric, so it is left out",
+               STR_ARG(name));
+      notice(j, buf_cstr(&text));
+    }
+  }
+  set(j, "percentile-metrics", buf_cstr(&known));
+  buf_free(&known);
+  buf_free(&text);
+}
+
 static void pass_results(struct job *j)
 {
   const struct bench_flags *f = j->f;
-  set_text(j, "percentile-metrics", f->percentile_metrics);
+  pass_metrics(j);
   set_text(j, "metric-percentiles", f->metric_percentiles);
   set_list(j, "metadata", &f->metadata);
   set_list(j, "threshold", &f->thresholds);

@@ -369,8 +369,8 @@ static void check_flat(struct settling *s)
   if (l->num_requests && l->max_concurrency > l->num_requests)
     option_list_add(
         &r->options.notices,
-        STR("--max-concurrency is larger than the number of requests: all "
-            "leave at once"));
+        STR("--max-concurrency is larger than the number of requests: it "
+            "holds none back"));
 }
 
 static void check_functions(struct settling *s)

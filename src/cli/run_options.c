@@ -189,14 +189,13 @@ static void check_files(const struct run_options *r, struct err *e)
             r->output);
 }
 
-/* Servers log x-request-id; two runs must not share one. */
-static void name_requests(struct run_options *r)
+void run_options_name_requests(struct run_options *r, const char *program)
 {
   struct buf prefix = {0};
   uint64_t now = clock_wall_ns() ^ (uint64_t)getpid() << 40;
   if (r->config.request_id_prefix)
     return;
-  buf_addf(&prefix, "stoke-%08" PRIx32 "-", (uint32_t)(now >> 20));
+  buf_addf(&prefix, "%s-%08" PRIx32 "-", program, (uint32_t)(now >> 20));
   r->config.request_id_prefix = buf_take(&prefix);
 }
 
@@ -226,7 +225,7 @@ void run_options_init(struct run_options *r, const struct options_spec *spec)
 
 void run_options_check(struct run_options *r, struct err *e)
 {
-  name_requests(r);
+  run_options_name_requests(r, "stoke");
   read_target(r, e);
   read_key(r, e);
   read_headers(r, e);

@@ -60,6 +60,9 @@ extern const struct options_spec run_options_spec, find_options_spec;
  * and an empty `options` to set them in, and the check of what is set. */
 void run_options_init(struct run_options *r, const struct options_spec *spec);
 void run_options_check(struct run_options *r, struct err *e);
+/* Servers log x-request-id; two runs must not share one. "stoke-1a2b3c4d-"
+ * unless there is a name already. */
+void run_options_name_requests(struct run_options *r, const char *program);
 /* Read argv (behind the command), the environment, and check what can be checked
  * without the scenario. Everything wrong is in *e. OPTIONS_HELP also when
  * there are mistakes. Free in any case. */

@@ -42,7 +42,7 @@ const char *block_label(enum block b)
   return blocks[b].label;
 }
 
-static int find(struct str name)
+int block_find(struct str name)
 {
   for (int b = 0; b < BLOCK_COUNT; b++)
     if (str_eq(name, str_of(blocks[b].name)))
@@ -66,16 +66,23 @@ int blocks_parse(struct str list, unsigned *out, struct err *e)
   unsigned set = 0, bad = 0;
   while (list.p) {
     struct str name = str_trim(str_split(&list, ','));
-    int b = find(name);
-    if (b < 0)
-      bad++, unknown(name, e);
-    else
+    int b = block_find(name);
+    if (b >= 0)
       set |= 1u << b;
+    else if (name.len)
+      bad++, unknown(name, e);
   }
   if (bad)
     return -1;
   *out = set;
   return 0;
+}
+
+static bool holds(const double *list, size_t n, double x)
+{
+  while (n && list[n - 1] != x)
+    n--;
+  return n > 0;
 }
 
 int percentiles_parse(struct str list, double *out, size_t *n, struct err *e)
@@ -90,6 +97,8 @@ int percentiles_parse(struct str list, double *out, size_t *n, struct err *e)
                      "--metric-percentiles %.*s: not a number from 0 to 100; "
                      "say for example 50,90,99.9",
                      STR_ARG(one));
+    if (holds(found, count, p))
+      continue;
     if (count == USER_PERCENTILES_MAX)
       return err_add(e, "--metric-percentiles: at most %d of them",
                      USER_PERCENTILES_MAX);

@@ -33,10 +33,13 @@ enum figure block_figure(enum block b);
 const char *block_title(enum block b);
 const char *block_label(enum block b);
 
-/* "ttft,e2el" -> a set. Blanks around names are dropped; an unknown name is
- * -1 and a message that lists them. */
+/* By its name; -1 for none. */
+int block_find(struct str name);
+/* "ttft,e2el" -> a set, which may be empty. Blanks around names are dropped;
+ * an unknown name is -1 and a message that lists them. */
 int blocks_parse(struct str list, unsigned *out, struct err *e);
-/* "50,90,99.9" -> percentiles in 0..100, at most USER_PERCENTILES_MAX. */
+/* "50,90,99.9" -> percentiles in 0..100, each once, at most
+ * USER_PERCENTILES_MAX. */
 int percentiles_parse(struct str list, double *out, size_t *n, struct err *e);
 /* "99", "99.9": as Python prints them in keys and labels. Returns buf. */
 const char *percentile_name(double p, char buf[32]);

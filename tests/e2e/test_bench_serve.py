@@ -158,6 +158,9 @@ def test_headers_keys_and_ids(serve, raw_server):
     assert {q.headers["x-other"] for q in posts} == {"c"}
     assert sorted(q.headers["x-request-id"] for q in posts) == ["run7-0",
                                                                 "run7-1"]
+    serve(server.url, "--num-prompts", 1)  # of each run its own
+    assert re.fullmatch("bench-[0-9a-f]{8}-1",
+                        server.requests[-1].headers["x-request-id"])
 
 
 def test_a_header_replaces_the_key(serve, raw_server):
@@ -513,6 +516,34 @@ def test_every_mistake_before_the_first_request(serve, mock):
                   "--goodput x:1: no such figure", "--dataset-name nonsense: choose"):
         assert words in r.err
     assert "Namespace" not in r.out and not m.stop()
+
+
+@pytest.mark.parametrize("metrics, shown", [
+    ("e2el,ttft,", {"TTFT", "E2EL"}), ("foo,itl", {"ITL"}), ("", set())])
+def test_metrics_that_are_none_are_left_out(serve, mock, tmp_path, metrics,
+                                            shown):
+    """As vLLM does: a wrapper's command line stays one."""
+    r = serve(mock("--ttft", "1ms").url, "--num-prompts", 2,
+              "--percentile-metrics", metrics, "--metric-percentiles",
+              "50,99,99.0", "--save-result")
+    found = re.findall(r"P99 (\w+) \(ms\):", r.out)
+    assert len(found) == len(shown) and set(found) == shown
+    assert ("foo: no such metric" in r.err) == ("foo" in metrics)
+    j = saved(tmp_path)
+    assert next(tmp_path.glob("*.json")).read_text().count('"p99_') == \
+        len(shown)
+    assert {k[4:] for k in j if k.startswith("p99_")} == {
+        f"{name.lower()}_ms" for name in shown}
+
+
+def test_empty_names_are_not_said(serve, mock, tmp_path):
+    server = mock("--ttft", "1ms")
+    serve(server.url, "--num-prompts", 1, "--save-result", "--label", "",
+          "--result-filename", "", "--result-dir", "")
+    assert [p.name[:14] for p in tmp_path.glob("*.json")] == ["openai-infqps-"]
+    serve(server.url, "--num-prompts", 1, "--append-result", "--plot-timeline",
+          "--result-filename", "all.runs.jsonl")
+    assert (tmp_path / "all.runs.timeline.html").exists()
 
 
 def test_b132_an_interrupted_run_is_saved(stoke, mock, tmp_path):

@@ -90,7 +90,7 @@ static void guide_a_hosted_api(void **state)
   assert_string_equal(p.r.config.base_url, "https://api.example.com:443");
   assert_string_equal(p.r.config.endpoint, "/api/v1/completions");
   assert_string_equal(p.r.config.api_key, "k-secret");
-  assert_string_equal(p.r.config.extra_body, "{\"temperature\":0}");
+  assert_string_equal(p.r.config.extra_body, "{\"temperature\":0.0}");
   assert_string_equal(param(&p, "random_input_len"), "2048");
   assert_string_equal(param(&p, "num_prompts"), "24");
   assert_int_equal(p.r.config.load.num_requests, 24);
@@ -296,7 +296,7 @@ static void extra_body_goes_before_the_sampling(void **state)
   PARSE_OK(&p, "--model", "M", "--temperature", "0.7", "--top-k", "5",
            "--extra-body", "{\"temperature\": 0.1}", "--extra-body.a.b", "x");
   assert_string_equal(p.r.config.extra_body,
-                      "{\"temperature\":0.1,\"a\":{\"b\":\"x\"},\"top_k\":5}");
+                      "{\"temperature\":0.1,\"top_k\":5,\"a\":{\"b\":\"x\"}}");
   done(&p);
   PARSE_BAD("--temperature hot: not a number\n", "--model", "M",
             "--temperature", "hot");
