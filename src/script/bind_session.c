@@ -182,11 +182,14 @@ static int parallel_l(lua_State *L)
                         (int)i, luaL_typename(L, -1));
     lua_pop(L, 1);
   }
-  if (n == 0) {
-    lua_newtable(L);
-    return 1;
-  }
-  return wait(L, s, WAIT_BRANCHES);
+  if (n > 0)
+    return wait(L, s, WAIT_BRANCHES);
+  lua_pushnil(L);
+  if (lua_next(L, 2))
+    return luaL_error(L, "s:parallel takes a list of functions: { f, g }; what "
+                         "has names would not be called");
+  lua_newtable(L);
+  return 1;
 }
 
 void session_open_branches(lua_State *L, struct session *s)

@@ -21,6 +21,7 @@
  * not keep it from sockets, clocks and the order to stop. */
 #define RESUMES 512
 
+static void end_thought(struct session *s);
 static void work_off(struct session_pool *p);
 static void on_more(struct alarm *a, void *ud);
 static void on_turn_done(struct exchange *x, void *ud);
@@ -323,6 +324,7 @@ static void bury(struct session *s)
   struct session *root = s->root;
   if (!s->dead) {
     s->dead = true;
+    end_thought(s);
     alarm_stop(&s->alarm);
     list_remove(&s->ready);
     forget_lua(s);
@@ -504,10 +506,30 @@ static void send_request(struct session *s)
   exchange_start(s->exchange, &plan, on_first_token, on_turn_done, s);
 }
 
+/* Time in which several branches think side by side counts once. */
+static void think(struct session *s)
+{
+  struct session *root = s->root;
+  if (!root->thinking++)
+    root->thought_ns = clock_ns();
+}
+
+/* It is over, or was cut short. */
+static void end_thought(struct session *s)
+{
+  struct session *root = s->root;
+  if (s->waiting != WAIT_THINK)
+    return;
+  s->waiting = WAIT_NOTHING;
+  if (!--root->thinking)
+    root->think_ns += ns_since(root->thought_ns, clock_ns());
+}
+
 static void on_alarm(struct alarm *a, void *ud)
 {
   struct session *s = ud;
   (void)a;
+  end_thought(s);
   make_ready(s, 0);
   work_off(s->pool);
 }
@@ -537,7 +559,7 @@ static void yielded(struct session *s)
   switch (s->waiting) {
   case WAIT_EXCHANGE: send_request(s); break;
   case WAIT_BRANCHES: start_branches(s); break;
-  case WAIT_THINK: root->think_ns += s->wait_ns; /* fall through */
+  case WAIT_THINK: think(s); /* fall through */
   case WAIT_ALARM:
     root->has_waited = true;
     alarm_set(&s->alarm, s->pool->config.loop, s->wait_ns, on_alarm, s);

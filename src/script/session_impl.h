@@ -57,6 +57,8 @@ struct session {
   uint32_t turns, planned, next_branch;
   bool has_waited; /* for anything: it no longer keeps the timetable */
   uint64_t started_ns, think_ns;
+  uint32_t thinking;   /* branches in s:think, */
+  uint64_t thought_ns; /* since when there are any */
   enum session_end end;
   struct buf reason;
 };

@@ -66,7 +66,6 @@ void sessions_add(struct sessions *s, const struct session_record *r)
     return;
   }
   hist_add(&s->duration, took);
-  /* Branches think side by side: their sum may be more than the whole. */
   hist_add(&s->active, ns_since(r->think_ns, took));
 }
 

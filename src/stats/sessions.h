@@ -24,7 +24,7 @@ struct session_record {
   uint32_t turns;   /* requests made */
   uint32_t planned; /* by s:plan; 0: not told */
   uint64_t started_ns, ended_ns;
-  uint64_t think_ns;  /* of s:think, all branches */
+  uint64_t think_ns;  /* that it was in s:think, in one branch or more */
   const char *reason; /* why it failed or was cut, or "" */
 };
 

@@ -40,7 +40,37 @@ static void sleeps_and_thinks(void **state)
   (void)state;
   assert_int_equal(seen.end, SESSION_COMPLETED);
   assert_true(seen.ns >= 38 * NS_PER_MS);
-  assert_int_equal(seen.think_ns, 30 * NS_PER_MS);
+  /* Sleep is no thought. */
+  assert_true(seen.think_ns >= 28 * NS_PER_MS);
+  assert_true(seen.think_ns <= seen.ns - 9 * NS_PER_MS);
+}
+
+/* What several think at the same time is time that passed once. */
+static void thoughts_side_by_side(void **state)
+{
+  struct session_end_seen seen =
+      stage_once(SESSION("local f = function(b) b:think(0.05) end "
+                         "s:parallel { f, f, function(b) "
+                         "  b:parallel { f, f } end } "
+                         "s:sleep(0.02)"),
+                 0);
+  (void)state;
+  assert_int_equal(seen.end, SESSION_COMPLETED);
+  assert_true(seen.think_ns >= 49 * NS_PER_MS);
+  assert_true(seen.think_ns <= seen.ns - 19 * NS_PER_MS);
+}
+
+/* Nor is what a session no longer came to think. */
+static void thoughts_cut_short(void **state)
+{
+  struct session_end_seen seen = stage_once(
+      SESSION("s:parallel { function(b) b:think(500) end, function(b) "
+              "  b:sleep(0.02) b:fail('enough') end }"),
+      0);
+  (void)state;
+  assert_int_equal(seen.end, SESSION_FAILED);
+  assert_true(seen.think_ns >= 19 * NS_PER_MS);
+  assert_true(seen.think_ns <= seen.ns);
 }
 
 static void reasons_of_failure(void **state)
@@ -69,6 +99,7 @@ static void reasons_of_failure(void **state)
       {SESSION("coroutine.yield()"), "yielded by itself"},
       {SESSION("s:parallel { 1 }"), "number 1 is a number, not a function"},
       {SESSION("s:parallel(function() end)"), "table expected"},
+      {SESSION("s:parallel { a = function() end }"), "list of functions"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -515,6 +546,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ends_without_waiting),
       cmocka_unit_test(sleeps_and_thinks),
+      cmocka_unit_test(thoughts_side_by_side),
+      cmocka_unit_test(thoughts_cut_short),
       cmocka_unit_test(reasons_of_failure),
       cmocka_unit_test(returns_are_no_failures),
       cmocka_unit_test(yields_across_lua),

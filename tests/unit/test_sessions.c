@@ -76,7 +76,7 @@ static void think_time_is_taken_off(void **state)
   sessions_add(&s, &r);
   assert_int_equal(s.duration.min, 4 * SEC);
   assert_int_equal(s.active.min, 3 * SEC);
-  r.think_ns = 9 * SEC; /* branches */
+  r.think_ns = 4 * SEC; /* nothing else */
   sessions_add(&s, &r);
   assert_int_equal(s.active.min, 0);
   sessions_deinit(&s);
