@@ -80,12 +80,16 @@ local function as_message(value, role)
   return value
 end
 
--- One list of messages: a round ends where the assistant speaks.
+-- One list of messages: a round ends where the assistant speaks. As in data
+-- files, what it says unasked at the start is left out, and of several answers
+-- in a row the last counts.
 local function split_rounds(messages)
   local rounds, round = {}, { messages = {} }
   for i, message in ipairs(messages) do
     check_message(message, ("message %d"):format(i))
-    if message.role == "assistant" then
+    if message.role == "assistant" and #round.messages == 0 then
+      if rounds[1] then rounds[#rounds].answer = message end
+    elseif message.role == "assistant" then
       round.answer = message
       rounds[#rounds + 1] = round
       round = { messages = {} }
@@ -257,12 +261,20 @@ function conversation:rewrite(messages)
   return self
 end
 
--- Forget what was said but the system's message and the last `keep`.
+-- Forget what was said but the system's message and the last `keep`; tools'
+-- answers whose call is forgotten go with it, as no server takes them alone.
 function conversation:forget(keep)
+  if type(keep) ~= "number" or keep < 0 or keep % 1 ~= 0 then
+    misuse("forget: keep is a number of messages, not %s", tostring(keep))
+  end
   local old, kept = self.messages, {}
   local first = old[1] and (old[1].role == "system" or old[1].role == "developer") and 1 or 0
   if first == 1 then kept[1] = old[1] end
-  for i = math.max(first + 1, #old - keep + 1), #old do kept[#kept + 1] = old[i] end
+  local from = math.max(first + 1, #old - keep + 1)
+  while old[from] and (old[from].role == "tool" or old[from].role == "function") do
+    from = from + 1
+  end
+  for i = from, #old do kept[#kept + 1] = old[i] end
   return self:rewrite(kept)
 end
 
@@ -273,7 +285,18 @@ local function pick(options, name, otherwise)
   return value
 end
 
+-- Recorded talks have their own system's message, if any.
+local function check_systems(options, rounds)
+  local first = rounds[1] and rounds[1].messages[1]
+  if options.system and first and (first.role == "system" or first.role == "developer") then
+    misuse("the recorded messages begin with a system message; give no other as system")
+  end
+end
+
 return function(session, options)
+  if options.max_turns ~= nil and type(options.max_turns) ~= "number" then
+    misuse("max_turns must be a number, not a %s", type(options.max_turns))
+  end
   local self = setmetatable({
     session = session, messages = {}, encoded = json.list(), request = {},
     turn = 0, at = 1, rounds = {}, max_turns = options.max_turns,
@@ -289,11 +312,11 @@ return function(session, options)
     self.rounds = read_turns(options.turns)
     if options.messages then misuse("give messages or turns, not both") end
   end
-  for _, message in ipairs(options.messages or {}) do self:add(message) end
   if self.history == "recorded" and options.messages then
-    self.messages, self.encoded = {}, json.list()
-    if options.system then self:add("system", options.system) end
     self.rounds = split_rounds(options.messages)
+  else
+    for _, message in ipairs(options.messages or {}) do self:add(message) end
   end
+  check_systems(options, self.rounds)
   return self
 end

@@ -277,6 +277,17 @@ static void push_body(lua_State *L, const struct response *r)
     lua_pushnil(L);
 }
 
+/* Some servers give calls no ids, without which nobody could say to which of
+ * them a tool's answer belongs. */
+static void push_call_id(lua_State *L, const struct response *r, size_t i)
+{
+  struct str id = buf_str(&r->wire->tool_calls[i].id);
+  if (id.len)
+    push_str(L, id);
+  else
+    lua_pushfstring(L, "call_%d_%d", (int)r->record->turn, (int)i + 1);
+}
+
 static void push_tool_calls(lua_State *L, const struct response *r)
 {
   size_t n = r->wire ? r->wire->n_tool_calls : 0;
@@ -288,7 +299,7 @@ static void push_tool_calls(lua_State *L, const struct response *r)
   for (size_t i = 0; i < n; i++) {
     const struct wire_tool_call *call = &r->wire->tool_calls[i];
     lua_createtable(L, 0, 3);
-    push_str(L, buf_str(&call->id));
+    push_call_id(L, r, i);
     lua_setfield(L, -2, "id");
     push_str(L, buf_str(&call->name));
     lua_setfield(L, -2, "name");

@@ -103,6 +103,62 @@ def test_tool_calls_and_their_answers(talk):
                for q in r.server.requests)
 
 
+def test_calls_without_ids_get_some(talk):
+    """Two answers to two calls without a name could not be told apart."""
+    def answer(request):
+        if request.index:
+            return stream(text("done"), delta("stop"))
+        return stream(call(0, "look", "{}", None), call(1, "find", "{}", ""),
+                      delta("tool_calls"), usage(3, 9))
+
+    r = talk("""
+    local chat = s:conversation {}
+    local r = chat:ask("go")
+    chat:tool(r.tool_calls[2].id, "two")
+    chat:tool(r.tool_calls[1].id, "one")
+    chat:continue()""", answer)
+    _, asked, two, one = r.turns[1]
+    ids = [c["id"] for c in asked["tool_calls"]]
+    assert len(set(ids)) == 2 and all(ids)
+    assert [one["tool_call_id"], two["tool_call_id"]] == ids
+
+
+def test_forgotten_calls_take_their_answers_along(talk):
+    def answer(request):
+        if request.index:
+            return stream(text("done"), delta("stop"))
+        return stream(call(0, "look", "{}", "c1"), call(1, "find", "{}", "c2"),
+                      delta("tool_calls"), usage(3, 9))
+
+    r = talk("""
+    local chat = s:conversation { system = "S" }
+    chat:ask("go")
+    chat:tool("c1", "one") chat:tool("c2", "two")
+    chat:continue()
+    chat:forget(2)
+    chat:ask("and")""", answer)
+    assert r.turns[2] == [SYSTEM, said("done"), user("and")]
+
+
+def test_recorded_talks_begin_and_end_as_they_like(talk):
+    """Nobody asked for the greeting, and the second of two answers counts; a
+    system's message may stand anywhere."""
+    r = talk("""
+    local chat = s:conversation { history = "recorded", messages = {
+      { role = "assistant", content = "hi" },
+      { role = "user", content = "one" },
+      { role = "assistant", content = "R0" },
+      { role = "assistant", content = "R1" },
+      { role = "system", content = "S" },
+      { role = "user", content = "two" },
+      { role = "user", content = "three" } } }
+    assert(chat:left() == 2)
+    while chat:next() do end""")
+    assert r.turns == [
+        [user("one")],
+        [user("one"), said("R1"), SYSTEM, user("two"), user("three")]]
+
+
 RECORDED = """
 local chat = s:conversation { history = "%s", system = "S", turns = {
   { messages = { { role = "user", content = "one" } },
@@ -245,6 +301,12 @@ def test_max_turns(talk):
     ('{ messages = { { role = "user", content = 5 } } }', "not a number"),
     ('{ system = "a", messages = { { role = "system", content = "b" } } }',
      "stands first"),
+    ('{ history = "recorded", system = "a", messages = { { role = "system", '
+     'content = "b" }, { role = "user", content = "q" } } }',
+     "give no other as system"),
+    ('{ max_turns = "two" }', "max_turns must be a number"),
+    ('{}:forget("all")', "keep is a number of messages, not all"),
+    ('{}:forget(1.5)', "keep is a number of messages, not 1.5"),
 ])
 def test_wrong_shapes_are_told(talk, options, words):
     r = talk(f"s:conversation {options}", code=1)
