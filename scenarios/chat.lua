@@ -4,7 +4,7 @@ local prompts = require "stoke.prompts"
 return {
   description = "One chat completion a request, prompts drawn at random",
   params = {
-    file = { type = "path", help = 'prompts: one a line, or .jsonl with "prompt" in each' },
+    file = { type = "path", help = 'prompts: one a line, or rows with a "prompt"' },
     max_tokens = { default = 128, type = "integer", min = 1, help = "tokens an answer, at most" },
   },
 

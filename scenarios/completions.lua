@@ -2,7 +2,7 @@
 return {
   description = "One text completion a request, of random words or from a file",
   params = {
-    file = { type = "path", help = 'prompts: one a line, or .jsonl with "prompt" in each' },
+    file = { type = "path", help = 'prompts: one a line, or rows with a "prompt"' },
     words = { default = "200", type = "dist", min = 1, help = "length of a prompt without a file" },
     max_tokens = { default = 128, type = "integer", min = 1, help = "tokens an answer, at most" },
     ignore_eos = { default = false, help = "always generate max_tokens (vLLM and others)" },

@@ -9,7 +9,7 @@ end
 return {
   description = "Embeddings of random words or of texts from a file, some a request",
   params = {
-    file = { type = "path", help = 'texts: one a line, or .jsonl with "prompt" in each' },
+    file = { type = "path", help = 'texts: one a line, or rows with a "prompt"' },
     words = { default = "200", type = "dist", min = 1, help = "length of a text without a file" },
     batch = { default = 1, min = 1, max = 2048, help = "texts a request" },
     dimensions = { type = "integer", min = 1, help = "of a vector, where the model lets choose" },

@@ -12,20 +12,26 @@ return {
     shuffle = { default = false, help = "in an order of the seed's, not the file's" },
     when_exhausted = { default = "stop", choices = { "stop", "cycle", "random" },
       help = "after the last conversation" },
+    skip_bad_rows = { default = false, help = "count bad rows instead of refusing the file" },
   },
 
   setup = function(run)
-    return stoke.data.open(run.params.file, {
-      shuffle = run.params.shuffle,
-      when_exhausted = run.params.when_exhausted,
+    local params = run.params
+    local file = stoke.data.open(params.file, {
+      shuffle = params.shuffle,
+      when_exhausted = params.when_exhausted,
+      skip_bad_rows = params.skip_bad_rows,
       cumulative = "join",
     })
+    if type(file:row(1).turns) == "table" then return file end
+    return nil, file.path .. ": its rows are no conversations"
   end,
 
   session = function(s)
     local params, row = s.params, s.data:next()
     if not row then return s:stop("every conversation of the file was held") end
-    local turns = assert(row.turns, "the rows of this file are no conversations")
+    local turns = row.turns
+    assert(type(turns) == "table", "this row of the file is no conversation")
     local last = params.turns > 0 and math.min(params.turns, #turns) or #turns
     local chat = s:conversation {
       turns = turns, history = params.history, max_tokens = params.max_tokens,

@@ -48,16 +48,24 @@ return {
       help = "what happens to requests of one and the same time" },
     block = { default = 512, min = 1, type = "integer",
       help = "tokens that a hash id stands for (Mooncake)" },
+    skip_bad_rows = { default = false, help = "count bad rows instead of refusing the file" },
     ignore_eos = { default = false, help = "answers as long as the trace's (vLLM and others)" },
   },
 
   setup = function(run)
     params = run.params
-    trace = stoke.data.open(params.file, { block = params.block })
-    return {
-      trace = trace,
-      bodies = params.bodies and stoke.data.open(params.bodies, { when_exhausted = "cycle" }),
-    }
+    trace = stoke.data.open(params.file, {
+      block = params.block, skip_bad_rows = params.skip_bad_rows,
+    })
+    if not trace:row(1).timestamp then
+      return nil, trace.path .. ": no trace (times and lengths), but " .. trace.format
+    end
+    local bodies = params.bodies and stoke.data.open(params.bodies, { when_exhausted = "cycle" })
+    local first = bodies and bodies:row(1)
+    if first and not first.body and not (first.turns and first.turns[1].messages) then
+      return nil, bodies.path .. ": its rows have nothing to send"
+    end
+    return { trace = trace, bodies = bodies }
   end,
 
   load = {

@@ -6,7 +6,7 @@
 -- are opened (src/data/shape.c), so nothing is checked here.
 
 local ipairs, type, table = ipairs, type, table
-local concat, tonumber = table.concat, tonumber
+local concat, tonumber, json = table.concat, tonumber, stoke.json
 
 local speakers = {
   human = "user", user = "user", system = "system", developer = "system",
@@ -25,6 +25,18 @@ local function text_of(content)
   return concat(parts, "\n")
 end
 
+-- What it says, or the arguments of its calls.
+local function said_by(message)
+  local calls = message.content == nil and message.tool_calls
+  if type(calls) ~= "table" then return text_of(message.content) end
+  local parts = {}
+  for _, call in ipairs(calls) do
+    local f = type(call) == "table" and call["function"]
+    if type(f) == "table" and type(f.arguments) == "string" then parts[#parts + 1] = f.arguments end
+  end
+  return parts[1] and concat(parts, "\n")
+end
+
 -- Answers that nobody asked for, at the start, are dropped; several in a row
 -- are one turn, and the last counts.
 local function turns_of(messages)
@@ -36,25 +48,52 @@ local function turns_of(messages)
     elseif asked then
       turns[#turns + 1] = {
         messages = pending, prompt = prompt, answer = message,
-        reference = text_of(message.content),
+        reference = said_by(message),
       }
       pending, asked, prompt = {}, false, nil
     elseif #turns > 0 then
-      turns[#turns].answer, turns[#turns].reference = message, text_of(message.content)
+      turns[#turns].answer, turns[#turns].reference = message, said_by(message)
     end
   end
   if asked then turns[#turns + 1] = { messages = pending, prompt = prompt } end
   return turns
 end
 
--- Other datasets' speakers become OpenAI's roles.
+-- { name, arguments } in a text, one or a list of them -> calls with ids, or
+-- nil when it says none.
+local function calls_in(text, number)
+  local value = type(text) == "string" and json.decode(text)
+  if type(value) ~= "table" then return nil end
+  local calls = {}
+  for i, call in ipairs(value.name and { value } or value) do
+    if type(call) ~= "table" or type(call.name) ~= "string" then return nil end
+    local arguments = call.arguments
+    calls[i] = { id = ("call_%d_%d"):format(number, i), type = "function", ["function"] = {
+      name = call.name,
+      arguments = type(arguments) == "string" and arguments or json.encode(arguments or {}),
+    } }
+  end
+  return calls[1] and calls
+end
+
+-- Other datasets' speakers become OpenAI's roles. Calls and their answers have
+-- no ids there, and get some; an answer without a call is said by the user.
 local function translate(conversations)
-  local messages = {}
-  for _, said in ipairs(conversations) do
-    local role = speakers[said.from or said.role]
-    if #messages > 0 or role ~= "assistant" then
-      messages[#messages + 1] = { role = role, content = said.value or said.content }
+  local messages, open, answered = {}, {}, 0
+  for number, said in ipairs(conversations) do
+    local from, content = said.from or said.role, said.value or said.content
+    local message = { role = speakers[from], content = content }
+    local calls = from == "function_call" and calls_in(content, number)
+    if calls then
+      message.content, message.tool_calls = nil, calls
+      open, answered = calls, 0
     end
+    if message.role == "tool" then
+      answered = answered + 1
+      local call = open[answered]
+      message.role, message.tool_call_id = call and "tool" or "user", call and call.id
+    end
+    if #messages > 0 or message.role ~= "assistant" then messages[#messages + 1] = message end
   end
   return messages
 end

@@ -1,7 +1,8 @@
 -- stoke.prompts: prompts for scenarios that don't care what is asked.
 -- prompts.list         a few dozen questions of many kinds and lengths
--- prompts.load(path)   those of a file: a line each, or JSON Lines (.jsonl)
---                      with a string "prompt" in each
+-- prompts.load(path)   those of a file, as stoke.data.open reads it: a line
+--                      each, JSON or CSV with a `prompt`, first questions of
+--                      conversations
 
 local prompts = {}
 
@@ -63,26 +64,17 @@ prompts.list = {
     .. "they take part, and say roughly how long each step takes.",
 }
 
--- The prompt of one JSON line; `place` is for the error.
-local function parse(line, place)
-  local row, err = stoke.json.decode(line)
-  if not row then error(place .. ": " .. err, 0) end
-  if type(row) ~= "table" or type(row.prompt) ~= "string" then
-    error(place .. ": the key \"prompt\" is missing, or is no string", 0)
-  end
-  return row.prompt
-end
-
 function prompts.load(path)
-  local lines, err = stoke.lines(path)
-  if not lines then error(err, 0) end
-  local list, is_json = {}, path:find("%.jsonl$") ~= nil
-  for number, line in ipairs(lines) do
-    if line:find("%S") then
-      list[#list + 1] = is_json and parse(line, path .. ":" .. number) or line
+  local opened, file = pcall(stoke.data.open, path)
+  if not opened then error(file, 0) end
+  local list = {}
+  for i = 1, #file do
+    local prompt = file:row(i).prompt
+    if type(prompt) ~= "string" then
+      error(("%s:%d: no text in \"prompt\""):format(file.path, file:line(i)), 0)
     end
+    list[i] = prompt
   end
-  if #list == 0 then error(path .. ": no prompt in it", 0) end
   return list
 end
 

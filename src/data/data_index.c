@@ -5,9 +5,12 @@
 
 #include "base/mem.h"
 #include "data/flaws.h"
+#include "data/foreign.h"
 #include "data/indexer.h"
 
 enum { BAD_ROWS_TOLD = 10 };
+
+#define BOM STR("\xef\xbb\xbf")
 
 /* ---- what is wrong ---- */
 
@@ -95,8 +98,9 @@ static void learn(struct data_file *f)
     return;
   if (shape_has_messages(&f->shape))
     shape_require(&f->shape, "messages", &ignored);
-  else if (shape_has_prompt(&f->shape))
-    shape_require(&f->shape, "prompt", &ignored);
+  else
+    f->shape.text_prompts =
+        shape_has_prompt(&f->shape) || f->shape.seen.root == WALK_STRING;
   err_free(&ignored);
 }
 
@@ -147,7 +151,7 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
     f->info.left_out++;
   } else {
     f->info.flaws += flaws_bytes(row) + flaws_escapes(row);
-    if (!f->rows.n && (!x->o->require || *x->o->require))
+    if (!f->rows.n && !f->shape.lax)
       learn(f);
     check_growth(x);
     if (data_format_is_trace(f->info.format))
@@ -214,10 +218,13 @@ static int index_lines(struct indexer *x)
   struct str line;
   int rc;
   while ((rc = next_line(x, &line)) > 0) {
+    /* Files that were put together have the mark of each. */
+    size_t mark = str_starts(line, BOM) ? BOM.len : 0;
+    struct str text = {line.p + mark, line.len - mark};
     if (x->f->info.container == CONTAINER_JSONL)
-      json_line(x, line, window_offset(w));
+      json_line(x, text, window_offset(w) + mark);
     else
-      text_line(x, line, window_offset(w));
+      text_line(x, text, window_offset(w) + mark);
     w->pos += line.len + (w->pos + line.len < w->len);
   }
   return rc;
@@ -300,25 +307,6 @@ static int index_array(struct indexer *x)
 
 /* ---- the file ---- */
 
-static const char *foreign(struct str head)
-{
-  static const struct {
-    struct str magic;
-    const char *what;
-  } kinds[] = {
-      {{"\xff\xfe", 2}, "is UTF-16 (little endian): save it as UTF-8"},
-      {{"\xfe\xff", 2}, "is UTF-16 (big endian): save it as UTF-8"},
-      {{"\x1f\x8b", 2}, "is compressed (gzip): unpack it first"},
-      {{"\x28\xb5\x2f\xfd", 4}, "is compressed (zstd): unpack it first"},
-      {{"PK\x03\x04", 4}, "is a zip archive: unpack it first"},
-      {{"PAR1", 4}, "is a Parquet file: convert it to JSON Lines"},
-  };
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (str_starts(head, kinds[i].magic))
-      return kinds[i].what;
-  return NULL;
-}
-
 static int begin(struct indexer *x)
 {
   struct data_file *f = x->f;
@@ -327,15 +315,17 @@ static int begin(struct indexer *x)
   if (indexer_more(x) < 0)
     return -1;
   head = window_rest(&x->w);
-  if ((what = foreign(head)))
+  if ((what = foreign_file(head)))
     return err_add(x->e, "%s: %s", f->shown, what);
-  if (str_starts(head, STR("\xef\xbb\xbf"))) {
-    x->w.pos = 3;
+  if (str_starts(head, BOM)) {
+    x->w.pos = BOM.len;
     head = window_rest(&x->w);
   }
   f->info.format = x->o->format;
   f->info.guessed = x->o->format == DATA_GUESS;
   f->info.container = data_container(&f->info.format, str_of(f->path), head);
+  if (f->info.container != CONTAINER_ARRAY && (what = foreign_lines(head)))
+    return err_add(x->e, "%s: %s", f->shown, what);
   f->separator = x->o->separator;
   if (!f->separator)
     f->separator = str_ends(str_of(f->path), STR(".tsv")) ? '\t' : ',';
@@ -346,6 +336,7 @@ static int require(struct indexer *x)
 {
   struct str names = str_of(x->o->require);
   int rc = 0;
+  x->f->shape.lax = x->o->require && !*x->o->require;
   if (x->f->info.container == CONTAINER_CSV)
     return 0;
   while (names.len && rc == 0) {
@@ -389,10 +380,8 @@ static int verdict(struct indexer *x)
     err_add(x->e, "%s: and %llu more bad rows", f->shown,
             (unsigned long long)(x->bad - BAD_ROWS_TOLD));
   if (x->bad)
-    return err_add(x->e,
-                   "%s: mend these rows, or leave bad rows out with "
-                   "skip_bad_rows = true",
-                   f->shown);
+    return err_add(x->e, "skip_bad_rows: say this to leave bad rows out and "
+                         "count them, or mend them");
   f->info.rows = f->rows.n;
   if (x->unsorted)
     row_index_sort(&f->rows, x->times);

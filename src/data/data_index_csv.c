@@ -119,7 +119,12 @@ static int read_header(struct indexer *x)
   return check_columns(x) < 0 ? -1 : trace_format(x);
 }
 
-static bool count_fields(struct indexer *x, struct str record, char why[160])
+static bool is_prompt(const struct data_file *f, size_t column)
+{
+  return column < f->n_columns && strcmp(f->columns[column], "prompt") == 0;
+}
+
+static bool check_fields(struct indexer *x, struct str record, char why[160])
 {
   const struct data_file *f = x->f;
   size_t n = 0;
@@ -127,6 +132,10 @@ static bool count_fields(struct indexer *x, struct str record, char why[160])
     buf_reset(&x->field);
     if (csv_field(&record, f->separator, &x->field) < 0) {
       snprintf(why, 160, "text behind the closing quote of field %zu", n + 1);
+      return false;
+    }
+    if (!x->field.len && is_prompt(f, n) && !f->shape.lax) {
+      snprintf(why, 160, "\"prompt\" is empty");
       return false;
     }
     n++;
@@ -143,7 +152,7 @@ static void check_record(struct indexer *x, struct str record, uint64_t offset)
   struct data_file *f = x->f;
   struct data_moment m = {0};
   char why[160];
-  bool good = count_fields(x, record, why);
+  bool good = check_fields(x, record, why);
   bool timed = data_format_is_trace(f->info.format);
   if (good && timed) {
     good = data_csv_moment(f, record, &x->field, &m, why) == 0;

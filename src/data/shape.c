@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 
 enum {
   PROMPT = 1 << 0,
@@ -27,6 +28,9 @@ enum {
   REQUIRED = 1 << 16, /* and the seven bits above */
   DUE = 1 << 25,
   SAID = 1 << 24, /* an element of `conversations` */
+  METHOD = 1 << 26,
+  ANSWER = 1 << 27, /* `output_len` */
+  MOST = 1 << 28,   /* `max_tokens` */
 };
 
 static const struct {
@@ -57,6 +61,9 @@ static const struct {
     {"hash_ids[]", HASH},
     {"body", BODY},
     {"url", URL},
+    {"method", METHOD},
+    {"output_len", ANSWER},
+    {"max_tokens", MOST},
 };
 
 /* Who speaks, in both spellings. */
@@ -166,9 +173,11 @@ static void end_message(struct shape_seen *seen, uint32_t tags,
     trouble(seen, "is a tool's answer without tool_call_id");
   else if (bad & CALL_ID)
     trouble(seen, "has a tool_call_id that is no text");
-  seen->asked += seen->role == ROLE_USER && (has & CONTENT);
+  seen->asked +=
+      seen->role == ROLE_USER && (has & CONTENT) && !seen->message_empty;
   seen->messages++;
   seen->message = seen->message_bad = 0;
+  seen->message_empty = false;
   seen->role = ROLE_UNKNOWN;
 }
 
@@ -182,9 +191,48 @@ static void message_member(struct shape_seen *seen, uint32_t tags,
     seen->role = text ? role_of(v->raw) : ROLE_UNKNOWN;
   if ((tags & CONTENT) && !text && v->type != WALK_ARRAY)
     seen->message_bad |= CONTENT;
+  if (tags & CONTENT)
+    seen->message_empty = text && !v->raw.len;
   if ((tags & CALL_ID) && !text)
     seen->message_bad |= CALL_ID;
   seen->message |= tags;
+}
+
+/* A number, or a text that is one. */
+static bool is_count(const struct walk_value *v)
+{
+  double x;
+  return v->type == WALK_NULL ||
+         ((v->type == WALK_NUMBER || v->type == WALK_STRING) &&
+          units_number(str_trim(v->raw), &x) == 0 && x == floor(x));
+}
+
+/* "/v1/chat/completions", as JSON writes it: without blanks, and without
+ * escapes but that of a slash. */
+static bool is_path(const struct walk_value *v)
+{
+  struct str s = v->raw;
+  if (v->type != WALK_STRING ||
+      !(str_starts(s, STR("/")) || str_starts(s, STR("\\/"))))
+    return false;
+  for (size_t i = 0; i < s.len; i++)
+    if ((unsigned char)s.p[i] <= ' ' ||
+        (s.p[i] == '\\' && (i + 1 == s.len || s.p[i + 1] != '/')))
+      return false;
+  return true;
+}
+
+static void request_member(struct shape_seen *seen, uint32_t tags,
+                           const struct walk_value *v)
+{
+  if (tags & BODY)
+    seen->not_object = v->type != WALK_OBJECT;
+  if (tags & URL)
+    seen->not_path = !is_path(v);
+  if (tags & METHOD)
+    seen->not_post = v->type != WALK_NULL && !str_ieq(v->raw, STR("POST"));
+  if ((tags & (ANSWER | MOST)) && !is_count(v))
+    seen->odd = tags & MOST ? "max_tokens" : "output_len";
 }
 
 static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
@@ -192,6 +240,10 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
   struct shape_seen *seen = ud;
   if (tags & ROOT)
     seen->root = v->type;
+  if (tags & (ROOT | PROMPT))
+    seen->empty |= v->type == WALK_STRING && !v->raw.len;
+  if (tags & (BODY | URL | METHOD | ANSWER | MOST))
+    request_member(seen, tags, v);
   if (tags & (ROLE | CONTENT | CALL_ID | CALLS))
     message_member(seen, tags, v);
   if (tags & (MESSAGE | SAID))
@@ -215,7 +267,10 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
   /* A list, where a list belongs. */
   if ((tags & (MESSAGES | CONVERSATIONS | HASHES)) && v->type != WALK_ARRAY)
     tags &= ~(uint32_t)(MESSAGES | CONVERSATIONS | HASHES);
-  if (v->type != WALK_NULL)
+  /* Of a name that is there twice the last one counts. */
+  if (v->type == WALK_NULL)
+    seen->tags &= ~tags;
+  else
     seen->tags |= tags;
   return 0;
 }
@@ -315,11 +370,45 @@ double shape_seconds(const struct shape *s)
   return s->seen.due.is ? s->seen.due.value : s->seen.time.value / 1e3;
 }
 
+/* A row of plain JSON that is to send its prompt. */
+static enum shape_verdict check_prompt(const struct shape *s, char why[160])
+{
+  const struct shape_seen *seen = &s->seen;
+  if (s->lax)
+    return SHAPE_OK;
+  if (seen->empty && seen->prompt_is_text)
+    return bad(why, "\"prompt\" is empty");
+  if (s->text_prompts && !seen->prompt_is_text)
+    return bad(why, seen->tags & PROMPT
+                        ? "\"prompt\" is no text, as it is in the rows before"
+                        : "no \"prompt\"");
+  if (!seen->odd)
+    return SHAPE_OK;
+  snprintf(why, 160, "\"%s\" is no whole number", seen->odd);
+  return SHAPE_BAD;
+}
+
+static enum shape_verdict check_batch(const struct shape *s, char why[160])
+{
+  const struct shape_seen *seen = &s->seen;
+  if (!(seen->tags & BODY))
+    return bad(why, "no \"body\"");
+  if (seen->not_object)
+    return bad(why, "\"body\" is no object");
+  if (!(seen->tags & URL))
+    return bad(why, "no \"url\"");
+  if (seen->not_path)
+    return bad(why, "\"url\" is no path such as \"/v1/chat/completions\"");
+  if (seen->not_post)
+    return bad(why, "\"method\" is not POST");
+  return SHAPE_OK;
+}
+
 static enum shape_verdict check_plain(const struct shape *s, char why[160])
 {
   const struct shape_seen *seen = &s->seen;
   if (seen->root == WALK_STRING)
-    return SHAPE_OK;
+    return seen->empty ? SHAPE_LEFT_OUT : SHAPE_OK;
   if (seen->root != WALK_OBJECT)
     return bad(why, "a row must be an object or a text");
   for (unsigned i = 0; i < s->n_required; i++)
@@ -345,10 +434,12 @@ enum shape_verdict shape_check(const struct shape *s, enum data_format f,
                                 : bad(why, "no list \"conversations\"");
   case DATA_MOONCAKE: return check_trace(s, why);
   case DATA_RUN: return check_run(s, why);
-  case DATA_BATCH:
-    if (!(tags & BODY))
-      return bad(why, "no \"body\"");
-    return tags & URL ? SHAPE_OK : bad(why, "no \"url\"");
+  case DATA_BATCH: return check_batch(s, why);
+  case DATA_JSON:
+  case DATA_JSONL:
+    if (v == SHAPE_OK && s->seen.root == WALK_OBJECT && !(tags & MESSAGES))
+      v = check_prompt(s, why);
+    return v;
   default: return v;
   }
 }

@@ -20,16 +20,22 @@ struct shape_seen {
   uint32_t tags;
   enum walk_type root;
   bool prompt_is_text;
+  bool empty;      /* a prompt, or the row itself, that is an empty text */
+  bool not_object; /* a body that is none */
+  bool not_path;   /* a url that is no path, */
+  bool not_post;   /* and a method that is not POST */
+  const char *odd; /* a number of tokens that is none, or NULL */
   struct shape_number time, due, input, output;
   uint64_t hashes;
   bool odd_hash;       /* one that is no number */
   unsigned messages;   /* of `messages` or `conversations` */
-  unsigned asked;      /* those of the user with text */
+  unsigned asked;      /* those of the user that say something */
   struct str list;     /* the text of that list, in the row that was read */
   const char *trouble; /* with message number `trouble_at`, or NULL */
   unsigned trouble_at;
   uint32_t message;     /* tags of the message being read */
   uint32_t message_bad; /* those of another type than wanted */
+  bool message_empty;   /* its content is an empty text */
   unsigned role;
 };
 
@@ -37,7 +43,9 @@ struct shape {
   struct paths paths;
   char *required[SHAPE_REQUIRED_MAX]; /* owned */
   unsigned n_required;
-  unsigned block; /* tokens of a hash id */
+  unsigned block;    /* tokens of a hash id */
+  bool text_prompts; /* rows have a text `prompt` */
+  bool lax;          /* rows need nothing that could be sent */
   struct shape_seen seen;
 };
 

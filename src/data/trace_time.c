@@ -63,8 +63,11 @@ static int parse_date(struct str s, double *seconds)
   part = fraction(&s);
   if (s.len && !str_eq(s, STR("Z")) && !str_eq(s, STR("+00:00")))
     return -1;
-  if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 ||
-      minute > 59 || second > 60)
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 ||
+      second > 60)
+    return -1;
+  if (days(year, month, day) >=
+      days(year + month / 12, month % 12 + 1, 1)) /* the 31st of June */
     return -1;
   *seconds = (double)(days(year, month, day) * 86400 + hour * 3600 +
                       minute * 60 + second) +

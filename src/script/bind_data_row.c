@@ -1,5 +1,6 @@
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 
 #include "base/mem.h"
 #include "data/csv.h"
@@ -80,13 +81,24 @@ static void push_raw(lua_State *L, struct data *d, uint64_t i)
 
 /* ---- text for a trace's row ---- */
 
+/* Small whole numbers are their own ids. Others, which 64-bit hashes are when
+ * they come through JSON, keep apart by all bits that a number has. */
+static uint64_t id_of(double x)
+{
+  uint64_t bits;
+  if (x == floor(x) && fabs(x) < 0x1p53)
+    return (uint64_t)(int64_t)x;
+  memcpy(&bits, &x, sizeof bits);
+  return bits * UINT64_C(0x9e3779b97f4a7c15) >> 2;
+}
+
 static void hashed_text(lua_State *L, struct data *d, uint64_t left)
 {
   uint64_t seed = vm_seed(vm_of(L)), block = data_block(d->view.file);
   for (int i = 1; left; i++) {
     uint64_t n = left < block ? left : block;
     lua_rawgeti(L, -1, i);
-    trace_text(&d->text, seed, (uint64_t)(int64_t)lua_tonumber(L, -1), n);
+    trace_text(&d->text, seed, id_of(lua_tonumber(L, -1)), n);
     lua_pop(L, 1);
     left -= n;
   }
@@ -119,8 +131,7 @@ static int push_extra(lua_State *L, struct data *d, uint64_t i)
   enum data_format format = data_info(f).format;
   struct data_moment m;
   if (format == DATA_BATCH) {
-    struct str body = data_body(f, buf_str(&d->row));
-    lua_pushlstring(L, body.p, body.len);
+    push_clean(L, d, data_body(f, buf_str(&d->row)));
     return 1;
   }
   if (!data_format_is_trace(format))

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "data/base64.h"
+#include "data/foreign.h"
 #include "script/bind_json.h"
 #include "script/bindings.h"
 #include "script/files.h"
@@ -120,11 +121,18 @@ static int read_l(lua_State *L)
 /* Without their ends (LF or CRLF); a last line needs none. */
 static int lines_l(lua_State *L)
 {
+  const char *why;
   struct str rest;
   int n = 0;
   if (!read_argument(L))
     return 2;
-  rest = without_bom(buf_str(&vm_of(L)->scratch));
+  rest = buf_str(&vm_of(L)->scratch);
+  if ((why = foreign_file(rest)) || (why = foreign_lines(rest))) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "%s: %s", lua_tostring(L, 1), why);
+    return 2;
+  }
+  rest = without_bom(rest);
   lua_newtable(L);
   while (rest.p && rest.len) {
     struct str line = str_split(&rest, '\n');

@@ -138,6 +138,69 @@ def test_b172_whose_answers_the_history_holds(stoke, server, history):
     assert r.outcomes == {"ok": 12}
 
 
+@pytest.mark.asan
+@pytest.mark.parametrize("rows, asked", [
+    ([{"turns": ["a", "b"]}], "a"),
+    ([{"prompt": "x", "turns": ["a"]}], "a"),
+    ([{"prompt": "a", "turns": 3}], None),
+    ([{"prompt": 5}], None),
+    ([{"data": [{"prompt": "a"}]}], None),
+    ([{"conversations": "a"}], None),
+])
+def test_sharegpt_knows_a_question_when_it_sees_one(stoke, server, tmp_path,
+                                                    rows, asked):
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    r = stoke.load(server.url, "sharegpt", "-P", "file=rows.json", "-n", 5,
+                   code=0 if asked else 2)
+    assert last_words(server) == ([asked] if asked else [])
+    if not asked:
+        assert "rows.json: its rows have neither conversations" in r.err
+
+
+@pytest.mark.asan
+def test_sharegpts_calls_get_ids(stoke, server, tmp_path):
+    """They have none there; a server refuses an answer to no call."""
+    call = json.dumps({"name": "look", "arguments": {"a": 1}})
+    (tmp_path / "rows.json").write_text(json.dumps([{"conversations": [
+        {"from": who, "value": what} for who, what in [
+            ("human", "go"), ("function_call", call), ("observation", "one"),
+            ("gpt", "done"), ("observation", "two")]]}]))
+    stoke.load(server.url, "sharegpt_turns", "-P", "file=rows.json",
+               "--num-sessions", 1, "-P", "think=0s")
+    last = server.requests[-1].json["messages"]
+    id = last[1]["tool_calls"][0]["id"]
+    assert last == [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "tool_calls": [
+            {"id": id, "type": "function",
+             "function": {"name": "look", "arguments": '{"a":1}'}}]},
+        {"role": "tool", "tool_call_id": id, "content": "one"},
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": "two"}]
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("name, bytes, says", [
+    ("a.txt", "one\ntwo\n".encode("utf-16"), "is UTF-16"),
+    ("a.txt", "one\ntwo\n".encode("utf-16-be"), "is UTF-16 (big endian"),
+    ("a.txt", b"one\rtwo\r", "lines end in CR alone"),
+    ("a.jsonl", b"\x1f\x8b\x08x", "gzip"),
+    ("a.json", b'{\n "prompt": "a"\n}\n', "a.json:1: bad JSON"),
+    ("a.json", b'[{"text": "a"}]', 'a.json:1: no text in "prompt"'),
+    ("a.csv", b"text,x\na,1\n", 'a.csv:2: no text in "prompt"'),
+    ("a.json", b'["one",\n{"prompt": "one"}]', None),
+    ("a.csv", b'\xef\xbb\xbfx,prompt\r\n1,"one"\r\n', None),
+])
+def test_b102_files_of_prompts_are_data_files(stoke, server, tmp_path, name,
+                                              bytes, says):
+    """They were sent line by line, whatever they were."""
+    (tmp_path / name).write_bytes(bytes)
+    r = stoke.load(server.url, "chat", "-P", f"file={name}", "-n", 2,
+                   code=2 if says else 0)
+    assert last_words(server) == ([] if says else ["one", "one"])
+    assert not says or says in r.err
+
+
 def said(role, content):
     return {"role": role, "content": content}
 

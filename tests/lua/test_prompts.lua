@@ -1,9 +1,13 @@
--- Prompts from a file, a line each or JSON Lines.
+-- Prompts from a data file. What data files are is tested in C.
 local prompts = require "stoke.prompts"
 
-local function load_lines(name, lines)
-  stoke.files = { [name] = lines }
-  local ok, result = pcall(prompts.load, name)
+-- A data file of these rows; row i is on line 10 * i.
+local function load_rows(rows)
+  rows.path = "a.jsonl"
+  rows.row = function(_, i) return rows[i] end
+  rows.line = function(_, i) return 10 * i end
+  stoke.data = { open = function() return rows end }
+  local ok, result = pcall(prompts.load, "a.jsonl")
   return ok and result or { err = result }
 end
 
@@ -13,24 +17,13 @@ describe("prompts", function()
     for _, prompt in ipairs(prompts.list) do assert(prompt:find("%S")) end
   end)
 
-  it("reads a line each, but blank ones", function()
-    equal(load_lines("a.txt", { "one", "", "  ", "two" }), { "one", "two" })
+  it("takes each row's", function()
+    equal(load_rows { { prompt = "one" }, { prompt = "two", x = 1 } }, { "one", "two" })
   end)
 
-  it("reads JSON Lines", function()
-    equal(load_lines("a.jsonl", { '{"prompt":"one"}', "", '{"prompt":"two"}' }),
-      { "one", "two" })
-  end)
-
-  it("b100 names the line and the key that is missing", function()
-    equal(load_lines("a.jsonl", { '{"prompt":"a"}', "", '{"text":"b"}' }).err,
-      'a.jsonl:3: the key "prompt" is missing, or is no string')
-    equal(load_lines("a.jsonl", { "{" }).err, "a.jsonl:1: bad JSON")
-  end)
-
-  it("says when there is nothing", function()
-    equal(load_lines("a.txt", { "" }).err, "a.txt: no prompt in it")
-    stoke.files = {}
-    equal(select(2, pcall(prompts.load, "b.txt")), "b.txt: no such file")
+  it("b100 names the line whose prompt is missing or no text", function()
+    equal(load_rows({ { prompt = "a" }, { text = "b" } }).err,
+      'a.jsonl:20: no text in "prompt"')
+    equal(load_rows({ { prompt = { "a" } } }).err, 'a.jsonl:10: no text in "prompt"')
   end)
 end)

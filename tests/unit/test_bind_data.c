@@ -108,6 +108,9 @@ static void batch_bodies_are_sent_as_they_are(void **state)
               "list { d.format, d:row(1).custom_id, d:row(1).url,"
               " d:row(1).prompt, d:row(1).output_len }",
               "openai-batch|r1|/v1/chat/completions|h\xc3\xa9|5");
+  /* X11: what is no UTF-8 is no body. */
+  box_write("ff.jsonl", "{\"url\":\"/x\",\"body\":{\"a\":\"\xff\"}}\n");
+  assert_says("'ff.jsonl'", "d:row(1).body", "{\"a\":\"\xef\xbf\xbd\"}");
 }
 
 /* B106: the same ids give the same beginning. */
@@ -131,6 +134,23 @@ static void b106_text_of_hash_ids(void **state)
               "list { d:time(1), d:time(2), d:row(2).timestamp,"
               " d:row(2).input_len, d:row(2).output_len }",
               "0|1.5|1.5|20|4");
+}
+
+/* 64-bit hashes, which come through JSON as doubles. */
+static void b106_ids_of_all_sizes(void **state)
+{
+  (void)state;
+  box_write("ids.jsonl",
+            "{\"timestamp\":0,\"input_length\":40,\"output_length\""
+            ":1,\"hash_ids\":[18446744073709551615,"
+            "9223372036854775808,12345678901234567000,-1,1.25,"
+            "1.75,1,1e300,2e300,9007199254740993]}\n");
+  assert_says("'ids.jsonl', { block = 4 }",
+              "(function() local seen, n = {}, 0"
+              " for block in d:row(1).prompt:gmatch('%S+ %S+ %S+ %S+') do"
+              " n = n + (seen[block] and 0 or 1) seen[block] = true end"
+              " return tostring(n) end)()",
+              "10");
 }
 
 /* B101 on its way through Lua; X11: bytes of no UTF-8. */
@@ -366,6 +386,7 @@ int main(void)
       cmocka_unit_test(b170_b171_rounds_of_openai_messages),
       cmocka_unit_test(batch_bodies_are_sent_as_they_are),
       cmocka_unit_test(b106_text_of_hash_ids),
+      cmocka_unit_test(b106_ids_of_all_sizes),
       cmocka_unit_test(b101_text_that_is_none),
       cmocka_unit_test(next_follows_the_number_of_the_item),
       cmocka_unit_test(b165_the_warmup_takes_rows_from_the_end),
