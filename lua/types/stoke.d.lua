@@ -173,7 +173,7 @@ function session:http(exchange) end
 ---@param time number|string|stoke.Dist
 function session:sleep(time) end
 
----Wait, and count it as the user's think time.
+---Wait, and count it as the user's think time (once, where several branches think at the same time).
 ---@param time number|string|stoke.Dist
 function session:think(time) end
 
@@ -283,7 +283,7 @@ function conversation:add(role, content) end
 function conversation:fork(branch) end
 
 ---Forget all but the system's message and the last `keep` messages, as agents do when their context
----is full.
+---is full. Tools' answers whose call is forgotten go with it.
 ---@param keep integer
 ---@return stoke.Conversation
 function conversation:forget(keep) end
@@ -580,7 +580,7 @@ local response = {}
 function response:json() end
 
 ---@class stoke.ToolCall
----@field id string
+---@field id string `call_TURN_NUMBER` where the server gave none
 ---@field name string
 ---@field arguments string JSON
 
@@ -723,7 +723,7 @@ function stoke.rng(n) end
 ---@return string? text, string? err
 function stoke.read(path) end
 
----Its lines, without their ends and without a byte order mark.
+---Its lines, without their ends and without a byte order mark. UTF-16 and compressed files are an error.
 ---@param path string
 ---@return string[]? lines, string? err
 function stoke.lines(path) end
@@ -875,8 +875,8 @@ stoke.data = {}
 
 ---Open and check a file in the scenario's folder, or where a `path` parameter points that the user has
 ---set. What is wrong is an error with file and line, ten of them at once. A byte order mark, CRLF
----and blank lines are no matter; UTF-16 and compressed files are refused; bytes that are not UTF-8 and
----lone surrogates become U+FFFD.
+---and blank lines are no matter; UTF-16, compressed files and lines that end in CR alone are refused;
+---bytes that are not UTF-8 and lone surrogates become U+FFFD.
 ---@param path string
 ---@param options? stoke.DataOptions
 ---@return stoke.Data
@@ -888,7 +888,7 @@ function stoke.data.open(path, options) end
 ---@field shuffle? boolean another order, of the run's seed
 ---@field skip_bad_rows? boolean leave bad rows out and count them, instead of refusing the file
 ---@field warmup_rows? integer rows at the end that only the warm-up gets; without, it takes rows from the end that the measurement may come to
----@field require? string|string[] members (columns) that every row must have. What the first row has of `prompt` and `messages` is required anyway, but for an empty list
+---@field require? string|string[] members (columns) that every row must have. What the first row has of `prompt` (a text, and not an empty one) and `messages` is required anyway, but for an empty list
 ---@field cumulative? "tell"|"join"|"keep" rows whose messages begin with all that the row before says: a history written down turn by turn. `join`: only the last of them stays, which is the whole conversation; `keep`: each is a row of its own; `tell` (the default): the same, and it is said
 ---@field separator? string of CSV: a comma, a tab for `.tsv`
 ---@field block? integer tokens that a hash id of a mooncake trace stands for, 512 by default

@@ -100,6 +100,8 @@
 #define BENCH_SWITCH_LIST(X)                                                   \
   X(no_oversample, "no-oversample",                                            \
     "a data set that is too small ends the run early")                         \
+  X(skip_bad_rows, "skip-bad-rows",                                            \
+    "leave bad rows of a file out, and count them")                            \
   X(disable_shuffle, "disable-shuffle", "take the rows in the file's order")   \
   X(skip_chat_template, "skip-chat-template",                                  \
     "completions get the bare prompts, not as a chat's text")                  \

@@ -282,7 +282,7 @@ static int words_of_list(lua_State *L, struct rng *r, size_t n)
 static int words_l(lua_State *L)
 {
   struct rng *r = check_rng(L, 1);
-  size_t n = check_count(L, 2, 1 << 22);
+  size_t n = check_count(L, 2, 1 << 24);
   luaL_Buffer b;
   if (!lua_isnoneornil(L, 3)) {
     luaL_checktype(L, 3, LUA_TTABLE);

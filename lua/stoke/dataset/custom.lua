@@ -15,7 +15,9 @@ function custom.open(run)
   local wanted = params.output_len or params.custom_output_len
   local file = sampling.open(run, { require = "prompt" })
   local rows = sampling.sound_rows(run, file, function(i)
-    if wanted < 0 and not output_of(file:at(i)) then
+    local row = file:at(i)
+    if type(row.prompt) ~= "string" then return "\"prompt\" is no text" end
+    if wanted < 0 and not output_of(row) then
       return "no output_tokens of 1 or more, which custom_output_len -1 asks for"
     end
   end)

@@ -23,12 +23,17 @@ end
 
 function audio.open(run)
   local file = sampling.open(run, { format = "jsonl", require = "audio" })
-  local function take(i)
-    local bytes, why = file:audio(file:at(i).audio)
-    if bytes then return i end
-    sampling.refuse("%s:%d: %s", file.path, file:line(i), why)
-  end
-  return { file = file, rows = sampling.rows(run, file, take) }
+  local rows = sampling.sound_rows(run, file, function(i)
+    local row = file:at(i)
+    if type(row.audio) ~= "string" or row.audio == "" then
+      return "\"audio\" is no file's name"
+    elseif row.prompt ~= nil and type(row.prompt) ~= "string" then
+      return "\"prompt\" is no text"
+    end
+    local bytes, why = file:audio(row.audio)
+    return not bytes and why or nil
+  end)
+  return { file = file, rows = rows }
 end
 
 -- A file that went away meanwhile is an error.

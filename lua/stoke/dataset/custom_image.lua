@@ -7,6 +7,7 @@ local image = { file = true, needs_chat = "pictures" }
 
 -- What a server can fetch by itself, and what it gets from us.
 local function url_of(file, path, inline)
+  if path == "" then error("a picture without a name", 0) end
   if path:find("^data:") or path:find("^https?://") and not inline then return path end
   if path:find("^https?://") then
     error(path .. ": fetching is not done here; put the picture beside the data file, or leave "
@@ -51,6 +52,7 @@ local function content_of(file, row, params)
   local alone = params.image_embeddings == "infinity_clip"
   local parts, content, pictures = parts_of(row), {}, 0
   if not parts then return nil, "neither prompt and image_files, nor content" end
+  if #parts == 0 then return nil, "\"content\" has no parts" end
   for i, part in ipairs(parts) do
     if type(part) ~= "table" then return nil, ("content[%d] is no object"):format(i) end
     local fine, made = pcall(part_of, file, part, inline)

@@ -2,9 +2,11 @@
 -- `vllm bench serve` that say what is sent, underscored, with its defaults.
 
 local function text(help, default) return { type = "string", help = help, default = default } end
-local function whole(help, default, min)
-  return { type = "integer", help = help, default = default, min = min or 0 }
+local function whole(help, default, min, max)
+  return { type = "integer", help = help, default = default, min = min or 0, max = max }
 end
+-- Of texts that are made here.
+local LONGEST = 2 ^ 24
 local function number(help, default, min, max)
   return { type = "number", help = help, default = default, min = min, max = max }
 end
@@ -22,6 +24,7 @@ local params = {
   self_timed = { type = "boolean",
     help = "false: flags say when requests leave, not the data set" },
   no_oversample = flag("with fewer rows than num_prompts send fewer, instead of some again"),
+  skip_bad_rows = flag("leave bad rows of a file out and count them, instead of refusing it"),
   disable_shuffle = flag("in the file's order"),
   skip_chat_template = flag("of custom data for completions: send the bare text"),
 
@@ -30,14 +33,14 @@ local params = {
   tokenizer_mode = text("auto or hf; others are taken as these", "auto"),
   skip_tokenizer_init = flag("ask no tokenizer but the server's"),
 
-  input_len = whole("the same as random_input_len", nil, 1),
+  input_len = whole("the same as random_input_len", nil, 1, LONGEST),
   output_len = whole("tokens an answer, of all data sets but sonnet and speed_bench", nil, 0),
-  random_input_len = whole("tokens a prompt, without random_prefix_len", 1024, 1),
+  random_input_len = whole("tokens a prompt, without random_prefix_len", 1024, 1, LONGEST),
   random_output_len = whole("tokens an answer", 128, 0),
   random_range_ratio = text("lengths vary by this share to both sides: 0.2, or "
     .. '{"input": 0.5, "output": 0}', "0.0"),
-  random_prefix_len = whole("tokens that all prompts begin with", 0),
-  random_batch_size = whole("texts a request, of embeddings and rerank", 1, 1),
+  random_prefix_len = whole("tokens that all prompts begin with", 0, 0, LONGEST),
+  random_batch_size = whole("texts a request, of embeddings and rerank", 1, 1, 2 ^ 20),
   sharegpt_output_len = whole("tokens an answer; without: as many as the recorded one has", nil, 1),
   custom_output_len = whole("tokens an answer; -1: the row's output_tokens", 256, -1),
 
@@ -47,8 +50,8 @@ local params = {
       .. "infinity_clip: embeddings)" },
   enable_multimodal_chat = flag("sound goes into a chat, not into a form"),
 
-  prefix_repetition_prefix_len = whole("tokens of each beginning", 256),
-  prefix_repetition_suffix_len = whole("tokens behind it", 256),
+  prefix_repetition_prefix_len = whole("tokens of each beginning", 256, 0, LONGEST),
+  prefix_repetition_suffix_len = whole("tokens behind it", 256, 0, LONGEST),
   prefix_repetition_num_prefixes = whole("how many beginnings", 10, 1),
   prefix_repetition_output_len = whole("tokens an answer", 128, 1),
 

@@ -10,7 +10,9 @@ function random.shares(params, problems)
   local input, output = tonumber(text), tonumber(text)
   if not input then
     local both = text:find("^%s*{") and stoke.json.decode(text)
-    if type(both) == "table" then input, output = both.input or 0, both.output or 0 end
+    if type(both) == "table" and sampling.only(both, { input = true, output = true }) then
+      input, output = both.input or 0, both.output or 0
+    end
   end
   local function fine(x) return type(x) == "number" and x >= 0 and x < 1 end
   if fine(input) and fine(output) then return input, output end

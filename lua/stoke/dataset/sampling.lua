@@ -3,6 +3,8 @@
 
 local sampling = {}
 
+sampling.SKIP = "skip_bad_rows: say this to leave bad rows out and count them, or mend them"
+
 -- A list of what is wrong, told all at once.
 local complaints = {}
 complaints.__index = complaints
@@ -14,7 +16,8 @@ function complaints:add(format, ...) self[#self + 1] = format:format(...) end
 -- An error that is the user's: { told = "…" }, without a place in our code.
 function sampling.refuse(format, ...) error({ told = format:format(...) }, 0) end
 
-function complaints:raise()
+function complaints:raise(advice)
+  if #self > 0 and advice then self[#self + 1] = advice end
   if #self > 0 then sampling.refuse("%s", table.concat(self, "\n")) end
 end
 
@@ -46,6 +49,7 @@ function sampling.open(run, options, path)
   local params = run.params
   options = options or {}
   if options.shuffle == nil then options.shuffle = not params.disable_shuffle end
+  options.skip_bad_rows = params.skip_bad_rows
   local opened, file = pcall(stoke.data.open, path or params.dataset_path, options)
   if not opened then sampling.refuse("%s", file) end
   return file
@@ -63,8 +67,9 @@ end
 
 -- take(i) -> item, or nil and why not, for the rows 1 to `rows` in their
 -- order: until there are `wanted` (all of them when that is below 1). Fewer
--- are drawn again, with replacement, when `again`.
-function sampling.collect(what, rows, wanted, again, rng, take)
+-- are drawn again, with replacement, when `again`. What is in `problems` then
+-- ends it.
+function sampling.collect(what, rows, wanted, again, rng, take, problems)
   local items, reasons = {}, {}
   for i = 1, rows do
     if wanted > 0 and #items == wanted then break end
@@ -76,15 +81,17 @@ function sampling.collect(what, rows, wanted, again, rng, take)
     end
   end
   local found = #items
+  if problems then problems:raise(sampling.SKIP) end
+  local left_out = {}
+  for why, n in pairs(reasons) do left_out[#left_out + 1] = ("%d %s"):format(n, why) end
+  table.sort(left_out)
   if found == 0 then
-    local list = {}
-    for why, n in pairs(reasons) do list[#list + 1] = ("%d %s"):format(n, why) end
-    table.sort(list)
     sampling.refuse("%s: none of its %d row%s can be sent: %s", what, rows,
-      rows == 1 and "" or "s", table.concat(list, "; "))
+      rows == 1 and "" or "s", table.concat(left_out, "; "))
   end
   if found < wanted then
-    print(("%s: %d of %d rows can be sent; %s"):format(what, found, rows,
+    print(("%s: %d of %d rows can be sent%s; %s"):format(what, found, rows,
+      left_out[1] and " (not " .. table.concat(left_out, ", ") .. ")" or "",
       again and ("some of them more than once, to make %d requests"):format(wanted)
       or "so there will be as many requests"))
   end
@@ -92,27 +99,54 @@ function sampling.collect(what, rows, wanted, again, rng, take)
   return items
 end
 
--- The same of a file's rows, as many as the run wants.
+-- The same of a file's rows, as many as the run wants. take may say as a
+-- third result that the row is bad: that is the user's mistake, and ten are
+-- told with their lines, unless such rows are to be skipped.
 function sampling.rows(run, file, take)
-  local params = run.params
-  return sampling.collect(file.path, #file, params.num_prompts, not params.no_oversample, run.rng,
-    take)
+  local params, problems, skipped = run.params, sampling.problems(), 0
+  local function careful(i)
+    local item, why, bad = take(i)
+    if not bad then return item, why end
+    if params.skip_bad_rows then
+      skipped = skipped + 1
+    else
+      problems:add("%s:%d: %s", file.path, file:line(i), why)
+      if #problems == 10 then problems:raise(sampling.SKIP) end
+    end
+    return nil, "bad ones"
+  end
+  local items = sampling.collect(file.path, #file, params.num_prompts, not params.no_oversample,
+    run.rng, careful, problems)
+  sampling.tell_skipped(file, skipped)
+  return items
 end
 
--- The numbers of the rows, where a bad one is the user's mistake. trouble(i)
--- is what is wrong with row i, or nil; ten are told.
+function sampling.tell_skipped(file, n)
+  if n > 0 then print(("%s: %d bad row%s left out"):format(file.path, n, n == 1 and "" or "s")) end
+end
+
+-- The numbers of the rows. trouble(i) is what is wrong with row i, or nil.
 function sampling.sound_rows(run, file, trouble)
-  local problems = sampling.problems()
-  local rows = sampling.rows(run, file, function(i)
+  return sampling.rows(run, file, function(i)
     local why = trouble(i)
-    if why then
-      problems:add("%s:%d: %s", file.path, file:line(i), why)
-      if #problems == 10 then problems:raise() end
-    end
+    if why then return nil, why, true end
     return i
   end)
-  problems:raise()
-  return rows
+end
+
+-- Has the table no other names than these?
+function sampling.only(t, names)
+  for name in pairs(t) do
+    if not names[name] then return false end
+  end
+  return true
+end
+
+-- A number of tokens that a text of them can be made of: whole, `least` or
+-- more.
+sampling.LONGEST = 2 ^ 24
+function sampling.is_length(x, least)
+  return type(x) == "number" and x >= least and x <= sampling.LONGEST and x % 1 == 0
 end
 
 return sampling

@@ -12,8 +12,8 @@ function spec.open(run)
     if params.spec_bench_category and row.category ~= params.spec_bench_category then
       return nil, "of other categories"
     end
-    if type(row.turns) ~= "table" or type(row.turns[1]) ~= "string" then
-      return nil, "without a text in turns"
+    if type(row.turns) ~= "table" or type(row.turns[1]) ~= "string" or row.turns[1] == "" then
+      return nil, "\"turns\" is no list that begins with a text", true
     end
     return i
   end

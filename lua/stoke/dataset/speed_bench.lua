@@ -7,7 +7,9 @@ local speed = { file = true }
 local function text_of(content)
   if type(content) ~= "table" then return content end
   local parts = {}
-  for _, part in ipairs(content) do parts[#parts + 1] = part.text end
+  for _, part in ipairs(content) do
+    if type(part) == "table" and type(part.text) == "string" then parts[#parts + 1] = part.text end
+  end
   return table.concat(parts, "\n")
 end
 
@@ -23,7 +25,10 @@ function speed.open(run)
     if params.speed_bench_category and row.category ~= params.speed_bench_category then
       return nil, "of other categories"
     end
-    if not row.messages[1] then return nil, "without a message" end
+    local first = row.messages[1]
+    if not first or (text_of(first.content) or "") == "" then
+      return nil, "the first message has no text", true
+    end
     return i
   end
   return { file = file, rows = sampling.rows(run, file, take) }

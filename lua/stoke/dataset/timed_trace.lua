@@ -5,16 +5,22 @@ local sampling = require "stoke.dataset.sampling"
 
 local trace = { measures = true, file = true, ignore_eos = true, timed = true }
 
-local function whole(x, least) return type(x) == "number" and x >= least and x % 1 == 0 end
+local whole = sampling.is_length
+
+-- A hash as text, by which blocks are told apart: "%.17g" keeps all that a
+-- number has, as 64-bit hashes need it.
+local function name_of(id) return type(id) == "number" and ("%.17g"):format(id) or id end
 
 -- What is wrong with a row, or nil.
 local function trouble(row, labels, block)
   if type(row[labels.timestamp]) ~= "number" then
     return ("no number %s (timed_trace_label_timestamp)"):format(labels.timestamp)
   elseif not whole(row[labels.input], 1) then
-    return ("no length %s (timed_trace_label_input_length)"):format(labels.input)
+    return ("no length %s of 1 to %d (timed_trace_label_input_length)"):format(labels.input,
+      sampling.LONGEST)
   elseif not whole(row[labels.output], 0) then
-    return ("no length %s (timed_trace_label_output_length)"):format(labels.output)
+    return ("no length %s of 0 to %d (timed_trace_label_output_length)"):format(labels.output,
+      sampling.LONGEST)
   end
   local ids = row[labels.ids]
   if ids == nil then return nil end
@@ -22,6 +28,11 @@ local function trouble(row, labels, block)
   if type(ids) ~= "table" or #ids ~= wanted then
     return ("%d tokens are %d blocks of %d (timed_trace_chunk_hash_size), and %s has %s"):format(
       row[labels.input], wanted, block, labels.ids, type(ids) == "table" and #ids or "no list")
+  end
+  for i, id in ipairs(ids) do
+    if type(id) ~= "number" and type(id) ~= "string" then
+      return ("%s[%d] is neither a number nor a text"):format(labels.ids, i - 1)
+    end
   end
 end
 
@@ -35,16 +46,23 @@ end
 local function read(run, file)
   local params = run.params
   local labels, rows = labels_of(params), {}
-  local problems = sampling.problems()
+  local problems, skipped = sampling.problems(), 0
   local n = params.num_prompts > 0 and math.min(params.num_prompts, #file) or #file
   for i = 1, n do
     local row = file:row(i)
     local why = trouble(row, labels, params.timed_trace_chunk_hash_size)
-    if why then problems:add("%s:%d: %s", file.path, file:line(i), why) end
+    if not why then
+      rows[#rows + 1] = { i, row[labels.timestamp] }
+    elseif params.skip_bad_rows then
+      skipped = skipped + 1
+    else
+      problems:add("%s:%d: %s", file.path, file:line(i), why)
+    end
     if #problems == 10 then break end
-    rows[i] = { i, row[labels.timestamp] }
   end
-  problems:raise()
+  problems:raise(sampling.SKIP)
+  sampling.tell_skipped(file, skipped)
+  if #rows == 0 then sampling.refuse("%s: none of its rows is one of a trace", file.path) end
   return rows
 end
 
@@ -65,7 +83,7 @@ end
 local function blocks(ids, n, block, ctx, ruler)
   local parts = {}
   for i, id in ipairs(ids) do
-    local rng = sampling.rng(ctx.warmup and "warm-up" or "block", id)
+    local rng = sampling.rng(ctx.warmup and "warm-up" or "block", name_of(id))
     parts[i] = ruler:text(rng, math.min(block, n - (i - 1) * block))
   end
   return table.concat(parts, " ")
