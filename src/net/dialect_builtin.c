@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "net/dialect.h"
 
-/* Two names for one thing (reasoning_content, reasoning) are what two
- * generations of servers say; those that say both send the same text, which
- * counts once. */
+/* Several names for one thing (reasoning_content, reasoning, gateways'
+ * reasoning_details) are what generations of servers say; those that say more
+ * than one send the same text, which counts once. */
 
 #define OPENAI_USAGE                                                           \
   {"usage.prompt_tokens", WIRE_PROMPT_TOKENS, NULL},                           \
@@ -37,6 +37,8 @@
       {"choices[]." m ".content[].thinking[].text", WIRE_REASONING, NULL},     \
       {"choices[]." m ".reasoning_content", WIRE_REASONING, NULL},             \
       {"choices[]." m ".reasoning", WIRE_REASONING, NULL},                     \
+      {"choices[]." m ".reasoning_details[].text", WIRE_REASONING, NULL},      \
+      {"choices[]." m ".reasoning_details[].summary", WIRE_REASONING, NULL},   \
       {"choices[]." m ".thinking", WIRE_REASONING, NULL},                      \
       {"choices[]." m ".refusal", WIRE_REFUSAL, NULL},                         \
       {"choices[]." m ".audio.data", WIRE_AUDIO, NULL},                        \

@@ -17,7 +17,8 @@
 /* What can stand at a path. Nulls, empty strings and values of another type
  * than the one named are as if they weren't there. Of several values for one
  * field in the same choice the last counts, except below an array of its own
- * (content[].text), where texts are joined. */
+ * (content[].text), where texts are joined; what stands behind that array is
+ * the same said again, and left out. */
 enum wire_field {
   WIRE_CONTENT, /* answer text */
   WIRE_REASONING,

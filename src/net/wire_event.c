@@ -92,16 +92,22 @@ static void end_tool(struct wire *w)
   c->has_tool = false;
 }
 
-static void end_text(struct wire *w)
+/* `part`: an element of an array of texts ends. What then stands beside the
+ * array under the same name is the same said again. */
+static void end_text(struct wire *w, bool part)
 {
   struct wire_choice *c = &w->event.choice;
   bool kept =
       w->c.keep_text && choice_number(w, c->index, w->event.position) == 0;
   for (int f = 0; f < WIRE_TEXTS; f++) {
     struct str *text = &c->texts[f];
-    if (text->len == 0)
+    if (text->len == 0 || (!part && c->parts & BIT(f))) {
+      *text = (struct str){NULL, 0};
       continue;
+    }
     c->fields |= BIT(f);
+    c->parts |= part ? BIT(f) : 0;
+    w->event.texts++;
     if (c->text.len == 0 && f != WIRE_AUDIO)
       c->text = *text;
     if (kept)
@@ -129,7 +135,7 @@ static void choice_reset(struct wire_choice *c)
 {
   c->index = c->tool.index = -1;
   c->finish = c->text = (struct str){NULL, 0};
-  c->fields = 0;
+  c->fields = c->parts = 0;
 }
 
 static void end_choice(struct wire *w)
@@ -140,7 +146,7 @@ static void end_choice(struct wire *w)
   p.choice = choice_number(w, c->index, e->position);
   end_tool(w);
   wire_tools_merge(&w->tools, p.choice, w->c.max_text);
-  end_text(w);
+  end_text(w, false);
   set_finish(w, p.choice, c->finish);
   if (c->fields) {
     p.fields = c->fields;
@@ -276,7 +282,7 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
   if (tags & DIALECT_TOOL_ENDS)
     end_tool(w);
   if (tags & DIALECT_TEXT_ENDS)
-    end_text(w);
+    end_text(w, !(tags & DIALECT_CHOICE_ENDS));
   if (tags & DIALECT_CHOICE_ENDS)
     end_choice(w);
   return w->stopped;
@@ -292,7 +298,7 @@ static void event_reset(struct wire_event *e)
   e->position = 0;
   e->completion_tokens = -1;
   e->is_waiting = e->effects = e->failed = false;
-  e->told = 0;
+  e->told = e->texts = 0;
   e->read.n = 0;
 }
 
@@ -300,8 +306,8 @@ static void event_reset(struct wire_event *e)
  * shape would do the same again. */
 static bool is_plain_text(const struct wire_event *e)
 {
-  return e->told == 1 && !e->effects && !e->failed && e->waiting.text.len &&
-         (e->waiting.fields & (e->waiting.fields - 1)) == 0;
+  return e->told == 1 && e->texts == 1 && !e->effects && !e->failed &&
+         e->waiting.text.len;
 }
 
 static void read_predicted(struct wire *w, struct wire_payload *p)

@@ -34,6 +34,7 @@ struct wire_choice {
   int64_t index; /* -1: not told */
   struct str finish;
   unsigned fields; /* what was non-empty: payload */
+  unsigned parts;  /* those of them that came as elements of an array */
   struct str text; /* the first one */
 };
 
@@ -50,10 +51,11 @@ struct wire_event {
   int64_t completion_tokens;   /* -1: not in this event */
   struct wire_payload waiting; /* told when the event's usage is known */
   bool is_waiting;
-  unsigned told; /* payloads told or waiting */
-  bool effects;  /* it said more than text: never predicted from */
-  bool listed;   /* there were elements in choices[] */
-  bool failed;   /* its error member or kind says so */
+  unsigned told;  /* payloads told or waiting */
+  unsigned texts; /* in them */
+  bool effects;   /* it said more than text: never predicted from */
+  bool listed;    /* there were elements in choices[] */
+  bool failed;    /* its error member or kind says so */
   struct wire_read read;
 };
 

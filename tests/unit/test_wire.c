@@ -112,6 +112,37 @@ static void b013_thinking_is_reasoning(void **state)
         "R0 hm|C0 a|-> ok text=a reasoning=hm");
 }
 
+#define DETAIL(what, t)                                                        \
+  "{\"type\":\"reasoning." what "\",\"" what "\":\"" t "\",\"index\":0}"
+
+static void b013_reasoning_details_are_reasoning(void **state)
+{
+  (void)state;
+  check(DELTA("{\"content\":\"\",\"reasoning_details\":[" DETAIL("text",
+                                                                 "hm") "]}")
+            DELTA("{\"reasoning_details\":[" DETAIL("text", ", so") "]}")
+                DELTA("{\"reasoning_details\":[" DETAIL("summary", ".") "]}")
+                    CONTENT("a") DONE,
+        "R0 hm|R0 , so|R0 .|C0 a|-> ok text=a reasoning=hm, so.");
+  /* The same text under two names, in either order, whole and in parts. */
+  check(DELTA("{\"reasoning\":\"x\",\"reasoning_details\":[" DETAIL("text",
+                                                                    "x") "]}")
+            DELTA("{\"reasoning_details\":[" DETAIL(
+                "text", "y") "],\"reasoning\":\"y\"}")
+                DELTA("{\"reasoning_details\":[" DETAIL(
+                    "text", "z") "],\"reasoning\":\"z\",\"content\":\"a\"}")
+                    DONE,
+        "R0 x|R0 y|CR0 z|-> ok text=a reasoning=xyz");
+  check_json(
+      "{\"choices\":[{\"message\":{\"content\":\"a\","
+      "\"reasoning_details\":[" DETAIL("text", "x") "," DETAIL(
+          "text", "y") "],\"reasoning\":\"xy\"},\"finish_reason\":\"stop\"}]}",
+      "-> ok stop plain text=a reasoning=xy");
+  /* What nobody can read is no token. */
+  check(DELTA("{\"reasoning_details\":[" DETAIL("data", "gAAA") "]}") DONE,
+        "-> empty message=the stream ended properly without any token");
+}
+
 static void b015_custom_tools_are_payload(void **state)
 {
   (void)state;
@@ -313,6 +344,11 @@ static void content_in_parts(void **state)
             DELTA("{\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":"
                   "\"text\",\"text\":\"b\"}]}") DONE,
         "R0 hm|C0 a|-> ok text=ab reasoning=hm");
+  /* The next one is like it but for its first text. */
+#define TWO(a, b)                                                              \
+  DELTA("{\"content\":[{\"text\":\"" a "\"},{\"text\":\"" b "\"}]}")
+  check(TWO("a", "x") TWO("b", "x") TWO("c", "x") DONE,
+        "C0 a|C0 b|C0 c|-> ok text=axbxcx");
 }
 
 static void values_of_another_type_are_ignored(void **state)
@@ -1253,6 +1289,7 @@ int main(void)
       cmocka_unit_test(b012_empty_or_missing_choices),
       cmocka_unit_test(b013_reasoning_is_payload),
       cmocka_unit_test(b013_thinking_is_reasoning),
+      cmocka_unit_test(b013_reasoning_details_are_reasoning),
       cmocka_unit_test(b015_custom_tools_are_payload),
       cmocka_unit_test(b015_tool_calls_are_payload),
       cmocka_unit_test(b016_tool_calls_are_merged_by_index),
