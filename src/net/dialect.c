@@ -79,6 +79,8 @@ static void compile(struct dialect_rules *d, const struct wire_rule *rules,
       paths_add(&d->type, rules[i].path, 1, e);
     if (BIT(rules[i].field) & (PAYLOAD_TEXT | PAYLOAD_TOOL))
       d->has_payload = true;
+    if (rules[i].field == WIRE_END && !rules[i].when)
+      d->says_end = true;
   }
 }
 
@@ -152,4 +154,18 @@ const struct paths *dialect_paths(const struct dialect_rules *d,
     p = find(d, type);
   }
   return p ? p : &d->kinds[0].paths;
+}
+
+static int keep_end(uint32_t tags, const struct walk_value *v, void *ud)
+{
+  bool *more = ud;
+  if (tags & BIT(WIRE_END))
+    *more = v->type == WALK_FALSE;
+  return 0;
+}
+
+bool dialect_goes_on(const struct dialect_rules *d, struct str data)
+{
+  bool more = false;
+  return walk(&d->kinds[0].paths, data, keep_end, &more) == 0 && more;
 }

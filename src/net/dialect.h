@@ -24,6 +24,7 @@ struct dialect_rules {
   size_t n_kinds;
   struct paths type; /* where WIRE_TYPE stands */
   bool has_payload;
+  bool says_end; /* a member of every event says whether it is the last */
 };
 
 struct wire_dialect {
@@ -33,5 +34,7 @@ struct wire_dialect {
 /* The places to look at in an event with this SSE name and JSON text. */
 const struct paths *dialect_paths(const struct dialect_rules *r,
                                   struct str name, struct str data);
+/* Is `data` an event that says false there: more will come? */
+bool dialect_goes_on(const struct dialect_rules *r, struct str data);
 
 #endif

@@ -9,6 +9,7 @@
 enum {
   ERROR_BODY_MAX = 64 << 10, /* of an answer that failed by its status */
   GUESS_MAX = 4 << 10,       /* blanks in front of an answer */
+  FIRST_LINE_MAX = 16 << 10, /* of a stream under another type */
   MAX_TEXT = 64 << 20,
   KEEP_MAX = 256 << 10, /* memory that a buffer takes to the next one */
 };
@@ -207,12 +208,28 @@ void wire_head(struct wire *w, int status, struct str content_type)
 
 /* ---- the first bytes ---- */
 
+/* One document, unless its first line is an event that says that it is not
+ * the end, as Ollama's do: then lines of a stream, which gateways pass on as
+ * JSON. */
+static enum wire_mode guess_json(const struct wire *w, struct str s)
+{
+  const struct dialect_rules *rules = &w->c.dialect->stream;
+  const char *end = memchr(s.p, '\n', s.len);
+  if (*s.p != '{' || !rules->says_end || (!end && s.len >= FIRST_LINE_MAX))
+    return WIRE_MODE_PLAIN;
+  if (!end)
+    return WIRE_MODE_GUESS;
+  s.len = (size_t)(end - s.p);
+  return dialect_goes_on(rules, s) ? WIRE_MODE_NDJSON : WIRE_MODE_PLAIN;
+}
+
 /* The mode that the bytes speak for; GUESS when they are too few. Servers
  * and gateways put wrong content types on right bodies, and the other way
  * round; what can be read is read. */
-static enum wire_mode guess(enum wire_mode declared, struct str s)
+static enum wire_mode guess(const struct wire *w, struct str s)
 {
   static const char *const fields[] = {":", "data:", "event:", "id:", "retry:"};
+  enum wire_mode declared = w->declared;
   size_t all = s.len;
   if (str_starts(s, STR("\xef\xbb\xbf")))
     s = (struct str){s.p + 3, s.len - 3};
@@ -225,7 +242,7 @@ static enum wire_mode guess(enum wire_mode declared, struct str s)
   if (*s.p == '<') /* a page */
     return WIRE_MODE_PLAIN;
   if (*s.p == '{' || *s.p == '[')
-    return declared == WIRE_MODE_SSE ? WIRE_MODE_PLAIN : declared;
+    return declared == WIRE_MODE_NDJSON ? declared : guess_json(w, s);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
     if (str_starts(s, str_of(fields[i])))
       return WIRE_MODE_SSE;
@@ -276,7 +293,7 @@ static int feed_guess(struct wire *w, const char *p, size_t len)
     p = first.p;
     len = first.len;
   }
-  mode = guess(w->declared, (struct str){p, len});
+  mode = guess(w, (struct str){p, len});
   if (mode == WIRE_MODE_GUESS) {
     if (!first.len)
       buf_add(&first, p, len);

@@ -216,6 +216,35 @@ static void ollama(void **state)
              "-> ok stop plain text=a");
 }
 
+/* Lines of a stream, whose head speaks of one document. */
+static void ollama_as_json(void **state)
+{
+  (void)state;
+#define OLLAMA(t)  "{\"message\":{\"content\":\"" t "\"},\"done\":false}\n"
+#define OLLAMA_END "{\"done\":true,\"done_reason\":\"stop\",\"eval_count\":2}\n"
+  check_json("ollama", OLLAMA("a") OLLAMA("b") OLLAMA_END,
+             "C0 a|C0 b|-> ok stop -/2/-/- odd text=ab");
+  check("ollama", OLLAMA("a") OLLAMA("b") OLLAMA_END,
+        "C0 a|C0 b|-> ok stop -/2/-/- odd text=ab");
+  check_json("ollama", OLLAMA("a") "{\"error\":\"x\"}\n",
+             "C0 a|-> api_error odd text=a message=x");
+  check_json("ollama", OLLAMA("a"),
+             "C0 a|-> truncated odd text=a message=the stream ended without "
+             "finish_reason and without [DONE]");
+  /* One line is a document, and so are several that hold one. */
+  check_json("ollama", "{\"response\":\"a\",\"done\":true}\n",
+             "-> ok plain text=a");
+  check_json("ollama", "{\n\"response\":\"a\",\n\"done\":true}\n",
+             "-> ok plain text=a");
+  check_json("ollama", "{\"error\":\"x\"}\n", "-> api_error plain message=x");
+  /* Other APIs have no such member. */
+  check_json("chat",
+             "{\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"done\":false}"
+             "\n{}\n",
+             "-> not_json plain message=the answer is not JSON: {\"choices\":"
+             "[{\"delta\":{\"content\":\"a\"}}],\"done\":false} {}");
+}
+
 static void embeddings_and_rerank(void **state)
 {
   (void)state;
@@ -273,6 +302,7 @@ int main(void)
       cmocka_unit_test(anthropic_errors),
       cmocka_unit_test(anthropic_plain),
       cmocka_unit_test(ollama),
+      cmocka_unit_test(ollama_as_json),
       cmocka_unit_test(embeddings_and_rerank),
       cmocka_unit_test(unknown_dialects),
       cmocka_unit_test(bad_paths_are_told_once_each),
