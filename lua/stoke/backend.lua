@@ -5,6 +5,9 @@
 -- for C (script/backend_lua.c): name, place, path, headers (lines), key_header,
 -- streams, builder or body, takes (set of request fields, or nil), dialect.
 
+local keys = require "stoke.keys"
+local set_of, sorted_keys = keys.set_of, keys.sorted
+
 local builtin = {
   "chat", "completions", "responses", "embeddings", "embeddings_chat", "pooling",
   "rerank", "transcriptions", "translations", "anthropic", "ollama", "ollama_generate",
@@ -20,21 +23,8 @@ local wire_fields = {
   "cached_tokens", "reasoning_tokens", "error", "type", "end", "kind", "cached_beside",
 }
 
-local function set_of(list)
-  local set = {}
-  for i, name in ipairs(list) do set[name] = i end
-  return set
-end
-
 local known_fields, known_dialects = set_of(wire_fields), set_of(dialects)
 local known_builders = set_of(builders)
-
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
 
 -- ---- bodies ----
 

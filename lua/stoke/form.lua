@@ -1,5 +1,6 @@
 -- stoke.form: bodies of the type multipart/form-data (RFC 7578), for servers
 -- that take files.
+local keys = require "stoke.keys"
 
 local form = {}
 
@@ -35,9 +36,7 @@ end
 -- The body and its content type. `file` is { bytes, name, type }; the texts
 -- follow in the order of their names.
 function form.encode(file, texts)
-  local names, values = {}, { file.bytes }
-  for name in pairs(texts) do names[#names + 1] = name end
-  table.sort(names)
+  local names, values = keys.sorted(texts), { file.bytes }
   for i, name in ipairs(names) do values[i + 1] = text_of(texts[name]) end
   local line = "--" .. boundary_of(values)
   local parts = { line, "\r\n", head_of("file", ('; filename="%s"\r\nContent-Type: %s')

@@ -1,5 +1,6 @@
 -- JSON out, for the tool's own commands: keys in order, a table with [1] (or
 -- marked by `list`) is an array, NaN and infinity are null.
+local keys = require "stoke.keys"
 
 local M = {}
 
@@ -10,13 +11,6 @@ function M.list(t) return setmetatable(t or {}, LIST) end
 
 --- A value that is null in JSON.
 M.null = {}
-
-local function keys_of(t)
-  local keys = {}
-  for k in pairs(t) do keys[#keys + 1] = k end
-  table.sort(keys)
-  return keys
-end
 
 local function write(host, value, indent, out)
   local kind = type(value)
@@ -39,7 +33,7 @@ local function write(host, value, indent, out)
     out[#out + 1] = "]"
   else
     out[#out + 1] = "{"
-    for i, k in ipairs(keys_of(value)) do
+    for i, k in ipairs(keys.sorted(value)) do
       out[#out + 1] = (i > 1 and "," or "") .. "\n" .. inner .. host.quote(k) .. ": "
       write(host, value[k], inner, out)
     end

@@ -4,24 +4,14 @@
 -- function, normalised: durations in seconds, infinity as "inf".
 -- suggest(name, names) -> "; did you mean …?" or "".
 
+local keys = require "stoke.keys"
+local set_of, sorted_keys = keys.set_of, keys.sorted
+
 local hooks = {
   "setup", "init", "exit", "request", "session", "on_first_token", "on_chunk", "on_response",
   "control", "teardown", "summary",
 }
 local tables = { "params", "load", "metrics", "thresholds", "backends" }
-
-local function set_of(list)
-  local set = {}
-  for _, name in ipairs(list) do set[name] = true end
-  return set
-end
-
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
-  return keys
-end
 
 -- ---- kinds of values ----
 -- Each takes a value and returns what it becomes, or nil and what is wanted.
