@@ -82,14 +82,6 @@ struct mapping {
   bool changed;
 };
 
-static size_t characters(struct str s)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < s.len; i++)
-    n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-  return n;
-}
-
 /* How many bytes of `to`, which stands for `n` characters, are head. */
 static void count_head(struct mapping *r, struct str to, size_t n)
 {
@@ -105,7 +97,7 @@ static void count_head(struct mapping *r, struct str to, size_t n)
 static void put(struct mapping *r, struct str from, struct str to)
 {
   if (r->at - r->owed < r->head) {
-    size_t n = characters(from);
+    size_t n = utf8_count(from);
     count_head(r, to, n);
     if (r->out->len == r->before && !to.len)
       r->owed += n;
@@ -142,7 +134,7 @@ bool charsmap_run(const struct charsmap *m, const struct unicode *u,
 {
   const char *p = in.p, *end = in.p + in.len, *next;
   struct mapping r = {.map = m, .out = out, .before = out->len};
-  r.head = characters((struct str){in.p, *head});
+  r.head = utf8_count((struct str){in.p, *head});
   for (; p < end; p = next) {
     next = grapheme_end(u, p, end);
     cluster(&r, p, next);

@@ -45,6 +45,15 @@ static inline const char *utf8_back(const char *p)
   return p;
 }
 
+/* How many characters. */
+static inline size_t utf8_count(struct str s)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < s.len; i++)
+    n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+  return n;
+}
+
 /* Writes at most 4 bytes; returns how many. */
 static inline size_t utf8_put(char *out, uint32_t c)
 {

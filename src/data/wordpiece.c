@@ -49,20 +49,12 @@ static uint32_t longest(const struct wordpiece *w, struct str rest, bool first,
   return best;
 }
 
-static size_t characters(struct str s)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < s.len; i++)
-    n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
-  return n;
-}
-
 void wordpiece_encode(const struct wordpiece *w, struct str word,
                       struct token_list *out)
 {
   size_t before = out->n, len = 0;
   struct str rest = word;
-  bool unknown = characters(word) > w->max_chars;
+  bool unknown = utf8_count(word) > w->max_chars;
   while (rest.len && !unknown) {
     uint32_t id = longest(w, rest, rest.len == word.len, &len);
     unknown = id == TOKEN_NONE;

@@ -22,3 +22,13 @@ void bind_class(lua_State *L, const struct bind_class *c)
   lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
 }
+
+bool bind_class_method(lua_State *L)
+{
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  if (!lua_isnil(L, -1))
+    return true;
+  lua_pop(L, 1);
+  return false;
+}

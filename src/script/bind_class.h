@@ -5,6 +5,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdbool.h>
 
 struct bind_class {
   const char *name;        /* in the registry; what getmetatable returns */
@@ -17,5 +18,8 @@ struct bind_class {
 
 /* Register the metatable under its name. [-0, +0, m] */
 void bind_class(lua_State *L, const struct bind_class *c);
+/* Within `index`: push the method that the key at 2 names; false, and
+ * nothing, when it names none. [-0, +(0|1), -] */
+bool bind_class_method(lua_State *L);
 
 #endif

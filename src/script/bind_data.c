@@ -214,9 +214,7 @@ static int index_l(lua_State *L)
 {
   const struct data_info i = data_info(check_data(L, 1)->view.file);
   const char *name = luaL_checkstring(L, 2);
-  lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
-  if (!lua_isnil(L, -1))
+  if (bind_class_method(L))
     return 1;
   if (strcmp(name, "path") == 0)
     lua_pushstring(L, i.shown);

@@ -131,9 +131,7 @@ static int index_l(lua_State *L)
 {
   const struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
   const char *name = luaL_checkstring(L, 2);
-  lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
-  if (!lua_isnil(L, -1))
+  if (bind_class_method(L))
     return 1;
   if (strcmp(name, "label") == 0)
     lua_pushstring(L, m->label);

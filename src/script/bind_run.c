@@ -214,9 +214,7 @@ static int stop_l(lua_State *L)
 static int index_l(lua_State *L)
 {
   check_control(L);
-  lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
-  if (!lua_isnil(L, -1))
+  if (bind_class_method(L))
     return 1;
   vm_push_ref(L, REF_RUN);
   lua_pushvalue(L, 2);

@@ -274,9 +274,7 @@ static int index_l(lua_State *L)
   struct handle *h = check_handle(L);
   struct vm *vm = vm_of(L);
   const char *name = luaL_checkstring(L, 2);
-  lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
-  if (!lua_isnil(L, -1))
+  if (bind_class_method(L))
     return 1;
   if (strcmp(name, "path") == 0)
     lua_pushstring(L, stored_tokenizer_path(h->stored));

@@ -254,14 +254,19 @@ void read_idle_timeout(struct reader *r, const struct field *f)
   r->out->idle_timeout_ns = check_duration(r, f->name);
 }
 
+/* Of the pair on top of the stack. */
+static const char *key_name(lua_State *L)
+{
+  return lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a number";
+}
+
 void read_slo(struct reader *r, const struct field *f)
 {
   lua_State *L = r->L;
   check_table(r, f);
   lua_pushnil(L);
   while (lua_next(L, -2)) {
-    const char *name =
-        lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a number";
+    const char *name = key_name(L);
     if (strcmp(name, "ttft") == 0)
       r->out->slo_ttft_ns = check_duration(r, "slo.ttft");
     else if (strcmp(name, "tpot") == 0)
@@ -283,8 +288,7 @@ void read_cancel_after(struct reader *r, const struct field *f)
   check_table(r, f);
   lua_pushnil(L);
   while (lua_next(L, -2)) {
-    const char *name =
-        lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "a number";
+    const char *name = key_name(L);
     if (strcmp(name, "seconds") == 0) {
       r->out->cancel_after_ns = check_duration(r, "cancel_after.seconds");
     } else if (strcmp(name, "tokens") == 0) {

@@ -2,11 +2,11 @@
 #ifndef STOKE_TESTS_DATA_BOX_H
 #define STOKE_TESTS_DATA_BOX_H
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "data/data_file.h"
+#include "files.h"
 
 struct data_box {
   struct data_file *file;
@@ -19,12 +19,8 @@ static inline struct data_box data_box(const char *name, struct str text,
                                        struct data_options o)
 {
   struct data_box b = {0};
-  FILE *f;
   snprintf(b.path, sizeof b.path, "/tmp/stoke-data-%d-%s", (int)getpid(), name);
-  f = fopen(b.path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(text.p, 1, text.len, f), text.len);
-  fclose(f);
+  file_write(b.path, text);
   b.file = data_open(b.path, name, &o, &b.err);
   return b;
 }

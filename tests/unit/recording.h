@@ -3,11 +3,9 @@
 #ifndef STOKE_TESTS_RECORDING_H
 #define STOKE_TESTS_RECORDING_H
 
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
+#include "files.h"
 
 struct recording {
   struct buf file, body;
@@ -53,13 +51,9 @@ static inline struct recording recording_read(const char *name)
   struct recording r = {.status = 200, .content_type = "text/event-stream"};
   struct str head, body, type;
   char path[256];
-  FILE *f;
   ptrdiff_t at;
   snprintf(path, sizeof path, "tests/data/streams/%s", name);
-  f = fopen(path, "rb");
-  assert(f);
-  r.file.len = fread(buf_reserve(&r.file, 1 << 20), 1, 1 << 20, f);
-  fclose(f);
+  r.file = file_read(path);
   body = buf_str(&r.file);
   if (str_starts(body, STR("HTTP/1.1 "))) {
     at = str_find(body, STR("\r\n\r\n"));

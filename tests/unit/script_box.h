@@ -3,12 +3,11 @@
 #define STOKE_TESTS_SCRIPT_BOX_H
 
 #include <ftw.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "files.h"
 #include "script/scenario.h"
 #include "script/vm.h"
 #include "script/watchdog.h"
@@ -38,22 +37,9 @@ static int box_teardown(void **state)
   return nftw(box_folder, box_remove, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Write folder/name, making folders on the way. Returns its path. */
 static inline const char *box_write(const char *name, const char *text)
 {
-  static char path[256];
-  FILE *f;
-  snprintf(path, sizeof path, "%s/%s", box_folder, name);
-  for (char *p = path + strlen(box_folder) + 1; (p = strchr(p, '/')); p++) {
-    *p = '\0';
-    mkdir(path, 0755);
-    *p = '/';
-  }
-  f = fopen(path, "wb");
-  assert_non_null(f);
-  fwrite(text, 1, strlen(text), f);
-  fclose(f);
-  return path;
+  return file_make(box_folder, name, text);
 }
 
 /* One scenario and one VM of it. */

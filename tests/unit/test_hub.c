@@ -13,24 +13,9 @@
 #include "base/mem.h"
 #include "data/hub.h"
 #include "data/tokenizer_store.h"
+#include "files.h"
 
 static char folder[] = "/tmp/stoke-hub-XXXXXX";
-
-static void make(const char *name, const char *text)
-{
-  char path[256];
-  FILE *f;
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  for (char *p = path + strlen(folder) + 1; (p = strchr(p, '/')); p++) {
-    *p = '\0';
-    mkdir(path, 0755);
-    *p = '/';
-  }
-  f = fopen(path, "w");
-  assert_non_null(f);
-  fputs(text, f);
-  fclose(f);
-}
 
 static void assert_found(const char *name, const char *end)
 {
@@ -61,15 +46,15 @@ static void the_snapshot_of_main_goes_first(void **state)
 {
   (void)state;
   setenv("HF_HUB_CACHE", folder, 1);
-  make("models--a--b/snapshots/1111/tokenizer.json", "old");
-  make("models--a--b/snapshots/2222/tokenizer.json", "new");
-  make("models--a--b/refs/main", "2222\n");
+  file_make(folder, "models--a--b/snapshots/1111/tokenizer.json", "old");
+  file_make(folder, "models--a--b/snapshots/2222/tokenizer.json", "new");
+  file_make(folder, "models--a--b/refs/main", "2222\n");
   assert_found("a/b", "/2222/tokenizer.json");
-  make("models--a--b/refs/main", "1111");
+  file_make(folder, "models--a--b/refs/main", "1111");
   assert_found("a/b", "/1111/tokenizer.json");
-  make("models--a--b/refs/main", "3333");
+  file_make(folder, "models--a--b/refs/main", "3333");
   assert_found("a/b", "/tokenizer.json");
-  make("models--a--c/snapshots/4444/tokenizer.json", "");
+  file_make(folder, "models--a--c/snapshots/4444/tokenizer.json", "");
   assert_found("a/c", "/4444/tokenizer.json");
   assert_found("a/d", NULL);
   assert_found("../a/c", NULL);

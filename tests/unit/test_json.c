@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "files.h"
 
 #define FFFD "\xef\xbf\xbd"
 
@@ -244,18 +245,6 @@ static void a_nul_is_never_cut_off_silently(void **state)
 
 /* ---- files ---- */
 
-static char path[64];
-
-static void write_file(const char *text, size_t len)
-{
-  FILE *f;
-  snprintf(path, sizeof path, "/tmp/stoke-test-json-%d", (int)getpid());
-  f = fopen(path, "wb");
-  assert_non_null(f);
-  assert_int_equal(fwrite(text, 1, len, f), len);
-  fclose(f);
-}
-
 static void check_file_error(const char *name, size_t max, const char *want)
 {
   struct err e = {0};
@@ -269,15 +258,17 @@ static void files(void **state)
 {
   struct err e = {0};
   json_value *v;
+  char path[64];
   (void)state;
-  write_file("[1,\n2]", 6);
+  snprintf(path, sizeof path, "/tmp/stoke-test-json-%d", (int)getpid());
+  file_write(path, STR("[1,\n2]"));
   v = json_read_file(path, 6, &e);
   assert_true(json_is_array(v));
   json_free(v);
   check_file_error(path, 5, "larger than 5 bytes");
-  write_file("[1,\n\nx]", 7);
+  file_write(path, STR("[1,\n\nx]"));
   check_file_error(path, 100, ":3: not valid JSON");
-  write_file("", 0);
+  file_write(path, STR(""));
   check_file_error(path, 100, ":1: not valid JSON");
   unlink(path);
   check_file_error(path, 100, "No such file or directory");

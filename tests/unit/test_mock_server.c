@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "files.h"
 #include "mock/mock.h"
 
 struct server {
@@ -52,20 +53,12 @@ static void server_start(struct server *s)
 /* Returns the log's text, to be freed. */
 static struct buf server_stop(struct server *s)
 {
-  struct buf text = {0};
-  FILE *f;
-  char *to;
-  size_t n;
+  struct buf text;
   mock_stop(s->mock);
   pthread_join(s->thread, NULL);
   mock_close(s->mock);
-  f = fopen(s->log, "r");
-  assert_non_null(f);
-  while ((to = buf_reserve(&text, 4096)) && (n = fread(to, 1, 4096, f)))
-    text.len += n;
-  fclose(f);
+  text = file_read(s->log);
   unlink(s->log);
-  buf_cstr(&text);
   return text;
 }
 
@@ -215,29 +208,34 @@ static void requests_behind_one_another(void **state)
   buf_free(&got);
 }
 
-static void many_streams_at_once(void **state)
+/* `n` clients ask, and then each listens to its stream. */
+static void serve_at_once(struct server *s, int n)
 {
-  enum { N = 200 };
-  struct server s;
   struct buf log;
-  int fds[N];
-  (void)state;
-  server_init(&s);
-  server_start(&s);
-  for (int i = 0; i < N; i++) {
-    fds[i] = dial(&s);
+  int fds[200];
+  server_start(s);
+  for (int i = 0; i < n; i++) {
+    fds[i] = dial(s);
     ask(fds[i], "", CHAT);
   }
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; i < n; i++) {
     struct buf got = {0};
     listen_for(fds[i], END, 1, &got);
     assert_int_equal(count_of(&got, "[DONE]"), 1);
     close(fds[i]);
     buf_free(&got);
   }
-  log = server_stop(&s);
-  assert_int_equal(count_of(&log, "\"end\":\"done\""), N);
+  log = server_stop(s);
+  assert_int_equal(count_of(&log, "\"end\":\"done\""), n);
   buf_free(&log);
+}
+
+static void many_streams_at_once(void **state)
+{
+  struct server s;
+  (void)state;
+  server_init(&s);
+  serve_at_once(&s, 200);
 }
 
 static void a_client_that_leaves(void **state)
@@ -353,28 +351,11 @@ static void ends_by_itself(void **state)
 
 static void b086_hold_until(void **state)
 {
-  enum { N = 30 };
   struct server s;
-  struct buf log;
-  int fds[N];
   (void)state;
   server_init(&s);
-  s.config.engine.hold_until = N;
-  server_start(&s);
-  for (int i = 0; i < N; i++) {
-    fds[i] = dial(&s);
-    ask(fds[i], "", CHAT);
-  }
-  for (int i = 0; i < N; i++) {
-    struct buf got = {0};
-    listen_for(fds[i], END, 1, &got);
-    assert_int_equal(count_of(&got, "[DONE]"), 1);
-    close(fds[i]);
-    buf_free(&got);
-  }
-  log = server_stop(&s);
-  assert_int_equal(count_of(&log, "\"end\":\"done\""), N);
-  buf_free(&log);
+  s.config.engine.hold_until = 30;
+  serve_at_once(&s, 30);
 }
 
 static void b017_reset_in_the_stream(void **state)

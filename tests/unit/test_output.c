@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "files.h"
 #include "report/output.h"
 
 /* A folder of its own for each test. */
@@ -53,16 +54,11 @@ static int teardown(void **state)
   return rmdir(p->dir);
 }
 
-static char *contents(const char *path)
+static void assert_contents(const struct place *p, const char *want)
 {
-  static char text[65536];
-  FILE *f = fopen(path, "rb");
-  size_t n;
-  assert_non_null(f);
-  n = fread(text, 1, sizeof text - 1, f);
-  text[n] = '\0';
-  fclose(f);
-  return text;
+  struct buf text = file_read(p->file);
+  assert_string_equal(buf_cstr(&text), want);
+  buf_free(&text);
 }
 
 static void saves_and_leaves_nothing_else(void **state)
@@ -74,7 +70,7 @@ static void saves_and_leaves_nothing_else(void **state)
   assert_int_equal(output_check(p->file, false, &e), 0);
   assert_int_equal(entries(p), 0);
   assert_int_equal(output_save(p->file, false, STR("{}\n"), &e), 0);
-  assert_string_equal(contents(p->file), "{}\n");
+  assert_contents(p, "{}\n");
   assert_int_equal(entries(p), 1);
   assert_int_equal(stat(p->file, &st), 0);
   assert_int_equal(st.st_mode & 0777, 0644);
@@ -90,11 +86,11 @@ static void an_existing_file_needs_force(void **state)
   assert_int_equal(output_check(p->file, false, &e), -1);
   assert_non_null(strstr(err_text(&e), "--force"));
   assert_int_equal(output_save(p->file, false, STR("new"), &e), -1);
-  assert_string_equal(contents(p->file), "old");
+  assert_contents(p, "old");
   assert_int_equal(output_check(p->file, true, &e), 0);
-  assert_string_equal(contents(p->file), "old");
+  assert_contents(p, "old");
   assert_int_equal(output_save(p->file, true, STR("new"), &e), 0);
-  assert_string_equal(contents(p->file), "new");
+  assert_contents(p, "new");
   assert_int_equal(entries(p), 1);
   err_free(&e);
 }
@@ -166,7 +162,7 @@ static void x14_a_full_disk(void **state)
   assert_int_equal(entries(p), 0);
   output_save(p->file, false, STR("old"), &e);
   assert_int_equal(with_full_disk(save_when_full, p, 5), 0);
-  assert_string_equal(contents(p->file), "old");
+  assert_contents(p, "old");
   assert_int_equal(entries(p), 1);
 }
 
@@ -176,11 +172,11 @@ static void b131_lines_are_appended_whole(void **state)
   struct err e = {0};
   assert_int_equal(output_append(p->file, STR("{\"a\":1}"), &e), 0);
   assert_int_equal(output_append(p->file, STR("{\"a\":2}\n"), &e), 0);
-  assert_string_equal(contents(p->file), "{\"a\":1}\n{\"a\":2}\n");
+  assert_contents(p, "{\"a\":1}\n{\"a\":2}\n");
   /* A run that was killed in the middle of a line spoils only that one. */
   output_save(p->file, true, STR("{\"a\":1}\n{\"a\""), &e);
   assert_int_equal(output_append(p->file, STR("{\"a\":3}"), &e), 0);
-  assert_string_equal(contents(p->file), "{\"a\":1}\n{\"a\"\n{\"a\":3}\n");
+  assert_contents(p, "{\"a\":1}\n{\"a\"\n{\"a\":3}\n");
   assert_int_equal(output_append("/no/such/folder/x", STR("{}"), &e), -1);
   assert_int_equal(e.count, 1);
   err_free(&e);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "files.h"
 #include "make_record.h"
 #include "report/requests_out.h"
 
@@ -33,16 +34,11 @@ static int teardown(void **state)
   return 0;
 }
 
-static char *contents(void)
+static void assert_contents(const char *want)
 {
-  static char text[65536];
-  FILE *f = fopen(path, "rb");
-  size_t n;
-  assert_non_null(f);
-  n = fread(text, 1, sizeof text - 1, f);
-  text[n] = '\0';
-  fclose(f);
-  return text;
+  struct buf text = file_read(path);
+  assert_string_equal(buf_cstr(&text), want);
+  buf_free(&text);
 }
 
 static int lines_in(const char *text)
@@ -51,6 +47,13 @@ static int lines_in(const char *text)
   for (; *text; text++)
     n += *text == '\n';
   return n;
+}
+
+static void assert_lines(int want)
+{
+  struct buf text = file_read(path);
+  assert_int_equal(lines_in(buf_cstr(&text)), want);
+  buf_free(&text);
 }
 
 static void b132_lines_are_there_within_a_second(void **state)
@@ -66,12 +69,12 @@ static void b132_lines_are_there_within_a_second(void **state)
   requests_out_add(&o, &r, T0 + 100 * MS);
   requests_out_add(&o, &r, T0 + 900 * MS);
   requests_out_tick(&o, T0 + 1000 * MS);
-  assert_string_equal(contents(), "");
+  assert_contents("");
   requests_out_tick(&o, T0 + 1100 * MS);
-  assert_int_equal(lines_in(contents()), 2);
+  assert_lines(2);
   requests_out_add(&o, &r, T0 + 1200 * MS);
   requests_out_deinit(&o);
-  assert_int_equal(lines_in(contents()), 3);
+  assert_lines(3);
   close(fd);
 }
 
@@ -102,11 +105,11 @@ static void requests_out_needs_force_too(void **state)
   close(fd);
   assert_int_equal(requests_out_open(path, false, &e), -1);
   assert_non_null(strstr(err_text(&e), "--force"));
-  assert_string_equal(contents(), "old");
+  assert_contents("old");
   fd = requests_out_open(path, true, &e);
   assert_true(fd >= 0);
   close(fd);
-  assert_string_equal(contents(), "");
+  assert_contents("");
   fd = requests_out_open("/dev/null", false, &e);
   assert_true(fd >= 0);
   close(fd);

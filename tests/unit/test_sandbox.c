@@ -11,27 +11,18 @@
 /* Tests of the box are Lua files that run in a VM: a copy is made in the
  * test's folder, where the files around it are what the test expects. */
 
-static char *read_test(const char *name)
-{
-  char path[128], *text = mem_zalloc(1, 65536);
-  FILE *f;
-  snprintf(path, sizeof path, "tests/lua/%s", name);
-  f = fopen(path, "rb");
-  assert_non_null(f);
-  assert_true(fread(text, 1, 65535, f) > 0);
-  fclose(f);
-  return text;
-}
-
 static struct scenario *open_test(const char *name, size_t memory, bool unsafe,
                                   struct err *e)
 {
-  char *text = read_test(name), path[64];
+  struct buf text;
+  char path[128];
   struct scenario_options o = {
       .memory = memory, .unsafe = unsafe, .load_ns = 600 * NS_PER_SEC};
+  snprintf(path, sizeof path, "tests/lua/%s", name);
+  text = file_read(path);
   snprintf(path, sizeof path, "box/%s", name);
-  o.name = box_write(path, text);
-  mem_free(text);
+  o.name = box_write(path, buf_cstr(&text));
+  buf_free(&text);
   return scenario_open(&o, e);
 }
 

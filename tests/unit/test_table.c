@@ -9,19 +9,14 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
+#include "files.h"
 #include "report/table.h"
 
-static char *read_file(const char *name)
+static struct buf read_table(const char *name)
 {
-  char path[128], *text = mem_zalloc(65536, 1);
-  FILE *f;
+  char path[128];
   snprintf(path, sizeof path, "tests/data/vllm/%s.table.txt", name);
-  f = fopen(path, "rb");
-  assert_non_null(f);
-  assert_true(fread(text, 1, 65535, f) > 0);
-  fclose(f);
-  return text;
+  return file_read(path);
 }
 
 /* The number behind `label:`; false when there is no such line. */
@@ -88,7 +83,8 @@ static struct summary fill(const char *table, struct run_info *r,
 
 static void check(const char *name, const char *metrics, const char *percent)
 {
-  char *want = read_file(name);
+  struct buf text = read_table(name);
+  char *want = text.p;
   struct run_info r = {.request_rate = INFINITY};
   struct summary s = fill(want, &r, percent);
   struct buf out = {0};
@@ -97,7 +93,7 @@ static void check(const char *name, const char *metrics, const char *percent)
   table_write(&out, &s, &r, blocks);
   assert_string_equal(buf_cstr(&out), want);
   buf_free(&out);
-  mem_free(want);
+  buf_free(&text);
 }
 
 static void as_vllm_prints_it(void **state)
@@ -123,7 +119,8 @@ static void empty_sets_to_na(char *table)
 
 static void check_empty(const char *name)
 {
-  char *want = read_file(name);
+  struct buf text = read_table(name);
+  char *want = text.p;
   struct run_info r = {.request_rate = INFINITY};
   struct summary s = fill(want, &r, "99");
   struct buf out = {0};
@@ -137,7 +134,7 @@ static void check_empty(const char *name)
   assert_string_equal(buf_cstr(&out), want);
   assert_non_null(strstr(buf_cstr(&out), "n/a       \n"));
   buf_free(&out);
-  mem_free(want);
+  buf_free(&text);
 }
 
 static void b037_empty_sets_are_not_zero(void **state)

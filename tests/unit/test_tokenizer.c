@@ -69,7 +69,7 @@ static void check_case(const struct tokenizer *t, struct tokenizer_scratch *s,
 
 static unsigned check_rows(const struct tokenizer *t, const char *file)
 {
-  struct buf all = read_whole(TOKEN_DATA "cases.jsonl");
+  struct buf all = file_read(TOKEN_DATA "cases.jsonl");
   struct str rest = buf_str(&all);
   struct tokenizer_scratch *s = tokenizer_scratch_new(t);
   struct token_case c = {0};
@@ -522,7 +522,7 @@ static void files_that_are_not_there(void **state)
 /* Every prefix of a file is refused, none crashes. */
 static void a_file_cut_anywhere(void **state)
 {
-  struct buf all = read_whole(TOKEN_DATA "bytes.json");
+  struct buf all = file_read(TOKEN_DATA "bytes.json");
   (void)state;
   for (size_t n = 0; n + 2 < all.len; n += n < 300 ? 1 : 97) {
     struct err e = {0};

@@ -9,16 +9,6 @@
 #include "recording.h"
 #include "wire_case.h"
 
-static struct buf read_expected(void)
-{
-  struct buf text = {0};
-  FILE *f = fopen("tests/data/streams/expected.txt", "rb");
-  assert_non_null(f);
-  text.len = fread(buf_reserve(&text, 1 << 20), 1, 1 << 20, f);
-  fclose(f);
-  return text;
-}
-
 /* "file dialect choices\nline" */
 static void check_block(struct str block)
 {
@@ -41,7 +31,7 @@ static void check_block(struct str block)
 
 static void recordings(void **state)
 {
-  struct buf all = read_expected();
+  struct buf all = file_read("tests/data/streams/expected.txt");
   struct str rest = buf_str(&all);
   unsigned n = 0;
   (void)state;

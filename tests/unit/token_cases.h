@@ -3,10 +3,9 @@
 #ifndef STOKE_TESTS_TOKEN_CASES_H
 #define STOKE_TESTS_TOKEN_CASES_H
 
-#include <stdio.h>
-
 #include "data/json_scan.h"
 #include "data/token_list.h"
+#include "files.h"
 
 #define TOKEN_DATA "tests/data/tokenizer/"
 
@@ -14,18 +13,6 @@ struct token_case {
   struct buf file, text, back, skip;
   struct token_list ids, full;
 };
-
-static inline struct buf read_whole(const char *path)
-{
-  struct buf b = {0};
-  FILE *f = fopen(path, "rb");
-  size_t n;
-  assert_non_null(f);
-  while ((n = fread(buf_reserve(&b, 65536), 1, 65536, f)))
-    b.len += n;
-  fclose(f);
-  return b;
-}
 
 static inline void case_reset(struct token_case *c)
 {
