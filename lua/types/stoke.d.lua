@@ -903,8 +903,8 @@ function stoke.data.open(path, options) end
 local data = {}
 
 ---The row of this request or session: row 1 for number 1, whatever the number of threads, so that
----each row is given once. nil when there are no more. With `n`, a list of the next `n` rows. A second
----call in the same request or session is an error.
+---each row is given once. nil when there are no more. With `n`, a list of the next `n` rows, which
+---must be as many in all of them. A second call in the same request or session is an error.
 ---@param n? integer
 ---@return stoke.Row? row a list of them with `n`
 function data:next(n) end

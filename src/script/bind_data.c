@@ -156,6 +156,13 @@ static int next_l(lua_State *L)
   if (served(L, d))
     return luaL_error(L, "d:next gave this request or session its row already; "
                          "d:next(n) gives n rows");
+  if (d->n && d->n != n)
+    return luaL_error(L,
+                      "d:next gives rows by the number of the request or "
+                      "session, so it must always be asked for as many: "
+                      "for %d here, and for %d before",
+                      (int)n, (int)d->n);
+  d->n = n;
   if (!many)
     return push_picked(L, d, vm->item.id - 1, warmup);
   lua_newtable(L);

@@ -12,6 +12,7 @@ struct data {
   struct buf row, text; /* a row on its way */
   uint64_t last_id;     /* of the request that called next */
   enum phase last_phase;
+  uint64_t n; /* rows that next gives, 0: it was not called */
 };
 
 /* stoke.data.open: [-0, +1, e] */

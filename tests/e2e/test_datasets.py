@@ -336,11 +336,32 @@ def test_mistyped_parameters_are_told(bench, params):
     assert list(params)[-1] in r.err and not r.bodies
 
 
+@pytest.mark.parametrize("name, row, params, said", [
+    ("gorilla-llm/Berkeley-Function-Calling-Leaderboard",
+     {"question": [[{"role": "user", "content": "q"}]], "function": []}, {},
+     "without functions"),
+    ("gorilla-llm/Berkeley-Function-Calling-Leaderboard",
+     {"question": [[{"role": "user", "content": "q"}]], "function": [5]}, {},
+     "without functions"),
+    ("vdaita/edit_5k_char", {"code": "a", "change_request": "b"},
+     {"blazedit_min_distance": 0.9, "blazedit_max_distance": 0.1},
+     "blazedit_min_distance 0.9: more than blazedit_max_distance, 0.1"),
+])
+def test_hf_rows_of_the_wrong_shape(bench, tmp_path, name, row, params, said):
+    (tmp_path / "h.jsonl").write_text(json.dumps(row) + "\n")
+    r = bench(dataset_name="hf", hf_name=name, num_prompts=1, endpoint="chat",
+              dataset_path=tmp_path / "h.jsonl", code=2, **params)
+    assert said in r.err and not r.bodies
+
+
 def test_sonnets_lines_are_text(bench, tmp_path):
     path = tmp_path / "poem.txt"
     path.write_bytes("Shall I\ncompare thee\n".encode("utf-16-le"))
     r = bench(dataset_name="sonnet", dataset_path=path, num_prompts=1, code=2)
     assert "poem.txt: is UTF-16 (little endian, without its mark)" in r.err
+    path.write_text("word " * 2000 + "\n")
+    r = bench(dataset_name="sonnet", dataset_path=path, num_prompts=1, code=2)
+    assert "leaves room for none" in r.err and not r.bodies
 
 
 def test_a_tokenizer_that_is_not_there(bench, tmp_path, stoke):

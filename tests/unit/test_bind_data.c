@@ -311,6 +311,24 @@ static void several_rows_at_once(void **state)
   box_close(&b);
 }
 
+/* Number 1 would get rows 1 and 2, number 2 row 2 again. */
+static void rows_come_in_equal_numbers(void **state)
+{
+  struct box b;
+  (void)state;
+  five_lines();
+  b = box_open("local d = stoke.data.open('five.txt')\n"
+               "return { request = function(ctx)\n"
+               "  local rows = ctx.id == 2 and { d:next() } or d:next(2)\n"
+               "  return { body = rows[1].prompt }\n"
+               "end }");
+  assert_string_equal(box_body(&b, 1), "a");
+  assert_int_equal(box_request(&b, 2), VM_FAILED);
+  assert_has(vm_error(b.vm), "for 1 here, and for 2 before");
+  assert_string_equal(box_body(&b, 3), "e");
+  box_close(&b);
+}
+
 static void next_twice_is_a_mistake(void **state)
 {
   struct box b;
@@ -393,6 +411,7 @@ int main(void)
       cmocka_unit_test(what_happens_when_rows_run_out),
       cmocka_unit_test(shuffled_rows_come_once_each),
       cmocka_unit_test(several_rows_at_once),
+      cmocka_unit_test(rows_come_in_equal_numbers),
       cmocka_unit_test(next_twice_is_a_mistake),
       cmocka_unit_test(next_belongs_to_a_request),
       cmocka_unit_test(what_opening_refuses),

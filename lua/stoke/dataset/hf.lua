@@ -68,6 +68,10 @@ function hf.check(params, problems)
   local _, missing = locate(params)
   if missing then problems:add("%s", missing) end
   if unknown then problems:add("%s", unknown) end
+  if params.blazedit_min_distance > params.blazedit_max_distance then
+    problems:add("blazedit_min_distance %g: more than blazedit_max_distance, %g",
+      params.blazedit_min_distance, params.blazedit_max_distance)
+  end
 end
 
 function hf.check_endpoint(endpoint, params, problems)

@@ -147,6 +147,7 @@ local function tools_of(row, categories)
   if type(functions) ~= "table" then return nil, "without functions" end
   local tools = {}
   for i, f in ipairs(functions[1] and functions or { functions }) do
+    if type(f) ~= "table" or type(f.name) ~= "string" then return nil, "without functions" end
     tools[i] = { type = "function", ["function"] = schema(f) }
   end
   return tools

@@ -36,6 +36,10 @@ function sonnet.open(run, ruler)
     sampling.refuse("sonnet_input_len %d: the question alone is %d tokens",
       params.sonnet_input_len, base)
   end
+  if total < 1 then
+    sampling.refuse("%s: its lines have %.0f tokens each, and sonnet_input_len %d leaves room for "
+      .. "none", params.dataset_path, mean, params.sonnet_input_len)
+  end
   return { n = params.num_prompts, lines = lines, mean = mean, drawn = total - prefix,
     head = BASE .. table.concat(lines, "", 1, math.min(prefix, #lines)) }
 end
