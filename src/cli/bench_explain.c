@@ -54,6 +54,42 @@ void bench_reword(struct err *e)
 
 /* ---- failures ---- */
 
+/* What `stoke run` calls by other names. */
+static const struct {
+  const char *run, *bench;
+} names[] = {
+    {"--max-tokens", "--output-len"},
+    {"--endpoint chat", "--backend openai-chat"},
+    {"--endpoint completions", "--backend openai"},
+    {"see --endpoint", "see --backend"},
+    {"--no-stream", "--extra-body.stream false"},
+    {"the scenario and --extra-body", "--extra-body"},
+    {"-k ", "--insecure "},
+};
+
+static size_t rename_here(struct buf *out, struct str rest)
+{
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (str_starts(rest, str_of(names[i].run))) {
+      buf_adds(out, names[i].bench);
+      return strlen(names[i].run);
+    }
+  buf_addc(out, rest.p[0]);
+  return 1;
+}
+
+static void rename_flags(struct buf *lines)
+{
+  struct buf out = {0};
+  struct str rest = buf_str(lines);
+  while (rest.len) {
+    size_t n = rename_here(&out, rest);
+    rest = (struct str){rest.p + n, rest.len - n};
+  }
+  buf_free(lines);
+  *lines = out;
+}
+
 void bench_explain(const struct run_options *o, const struct request *sample,
                    const struct summary *s)
 {
@@ -86,6 +122,7 @@ void bench_explain(const struct run_options *o, const struct request *sample,
   if (diagnose_wants_models(&t) && models_list(c, &models, NULL) == 0)
     t.models = &models;
   diagnose(&t, &lines);
+  rename_flags(&lines);
   diagnosis_say("", &lines, &o->secrets);
   option_list_free(&models);
   buf_free(&url);

@@ -29,16 +29,16 @@ const char *outcome_hint(enum outcome o, int status)
   case OUTCOME_NOT_FOUND:
     return "check the path (/v1 once, chat or completions) and --model";
   case OUTCOME_UNPROCESSABLE:
-    return "the body doesn't fit the path: check --endpoint, --extra-body and "
-           "the scenario";
-  case OUTCOME_CONTEXT_LENGTH: return "use shorter prompts or --max-tokens";
+    return "the body doesn't fit the path: check which API it is, and what is "
+           "sent";
+  case OUTCOME_CONTEXT_LENGTH: return "use shorter prompts or answers";
   case OUTCOME_RATE_LIMITED: return "lower --request-rate or --max-concurrency";
   case OUTCOME_REDIRECT: return "put the address it points to into --url";
   case OUTCOME_NOT_JSON:
     return "is --url an API address? a web page or a gateway answered";
   case OUTCOME_EMPTY:
-    return "the stream ended without a token: check --max-tokens and the "
-           "model's stop conditions";
+    return "the stream ended without a token: check the length that is asked "
+           "for, and the model's stop conditions";
   case OUTCOME_TIMEOUT_TTFT: return "see --ttft-timeout";
   case OUTCOME_TIMEOUT_IDLE: return "see --idle-timeout";
   case OUTCOME_TIMEOUT_TOTAL: return "see --timeout";

@@ -488,6 +488,19 @@ def test_refused_says_what_to_do(serve):
     assert "Failed requests:                         3 " in r.out
 
 
+@pytest.mark.parametrize("words, flags", [
+    ("max_tokens is too large", "see --output-len"),
+    ("no messages here", "see --backend"),
+    ("this does not stream", "try --extra-body.stream false"),
+    ("hm", "compare its words with --extra-body"),
+])
+def test_explanations_speak_of_flags_that_there_are(serve, raw_server, words,
+                                                    flags):
+    server = raw_server([whole({"error": {"message": words}}, "400 No")])
+    r = serve(server.url, "--num-prompts", 2, code=1)
+    assert flags in r.err
+
+
 def test_a_local_path_for_a_model(serve, mock):
     r = serve(mock("--strict-model").url, "--num-prompts", 3, code=1,
               model="/models/M")
