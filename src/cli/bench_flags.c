@@ -14,6 +14,8 @@
   "--asr-min-audio-len-sec and -max-: have no effect, all recordings are "     \
   "taken"
 
+/* What vLLM does not have is `whole`: no beginning of a flag that is enough
+ * there may be too short here. */
 static const struct option rows[] = {
     {"backend", "NAME", OPTION_STRING, AT(backend), "Target",
      "what is spoken: vllm or openai (completions), openai-chat, "
@@ -36,12 +38,12 @@ static const struct option rows[] = {
      .help = "its name in requests; --model is then only for the results"},
     {"header", "KEY=VALUE", OPTION_LIST, AT(headers),
      .help = "send these headers, KEY=VALUE or \"Key: value\"", .many = true,
-     .also = "headers"},
+     .none = true, .also = "headers"},
     {"api-key-env", "NAME", OPTION_STRING, AT(api_key_env),
      .help = "environment variable that holds the API key",
-     .shown_default = "OPENAI_API_KEY"},
+     .shown_default = "OPENAI_API_KEY", .whole = true},
     {"api-key", "KEY", OPTION_STRING, AT(api_key), .help = "the key itself",
-     .secret = true},
+     .secret = true, .whole = true},
     {"insecure", NULL, OPTION_BOOLEAN, AT(insecure),
      .help = "do not check the server's certificate"},
     {"cacert", "FILE", OPTION_STRING, AT(cacert),
@@ -141,7 +143,7 @@ static const struct option rows[] = {
      .help = "definitions: stoke, or vllm where its differ (a role is a token, "
              "duration from the "
              "start, peaks by whole seconds, ramps by number, 0 for none)",
-     .choices = "stoke vllm", .shown_default = "stoke"},
+     .choices = "stoke vllm", .shown_default = "stoke", .whole = true},
     {"save-result", NULL, OPTION_BOOLEAN, AT(save_result),
      .help = "write the results as JSON"},
     {"save-detailed", NULL, OPTION_BOOLEAN, AT(save_detailed),
@@ -156,7 +158,7 @@ static const struct option rows[] = {
      .help = "what the file's name begins with",
      .shown_default = "the backend"},
     {"metadata", "KEY=VALUE", OPTION_PAIRS, AT(metadata),
-     .help = "put these into the results", .many = true},
+     .help = "put these into the results", .many = true, .none = true},
     {"requests-out", "FILE", OPTION_STRING, AT(requests_out),
      .help = "write a JSON line for each request as it ends"},
     {"threshold", "EXPR", OPTION_LIST, AT(thresholds),
@@ -178,7 +180,7 @@ static const struct option rows[] = {
      .help = "print the versions of all parts"},
 
     {"endpoint-type", "NAME", OPTION_STRING, AT(endpoint_type), "Older",
-     "the backend, before 0.11", .hidden = true},
+     "the backend, before 0.11", .hidden = true, .whole = true},
     {"dataset", "PATH", OPTION_STRING, AT(dataset),
      .help = "a ShareGPT file, before --dataset-path", .hidden = true},
     {"protocol", "SCHEME", OPTION_STRING, AT(protocol), .help = "http or https",
@@ -203,7 +205,8 @@ static const struct option rows[] = {
      .notice = "--trust-remote-code: not needed, no code of a model is run"},
     {"log-config-file", "FILE", OPTION_STRING, AT(log_config_file),
      .help = "of Python's logging", .hidden = true,
-     .notice = "--log-config-file: has no effect, it is Python's"},
+     .notice = "--log-config-file: has no effect, it is Python's",
+     .whole = true},
 };
 
 const struct options_spec bench_options_spec = {

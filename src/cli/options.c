@@ -61,7 +61,7 @@ static bool names_match(const char *list, struct str typed, bool whole)
 
 static bool row_matches(const struct option *row, struct str typed, bool whole)
 {
-  return names_match(row->names, typed, whole) ||
+  return names_match(row->names, typed, whole || row->whole) ||
          (whole && names_match(row->also, typed, true));
 }
 
@@ -162,7 +162,7 @@ static void list_ambiguous(const struct options_spec *spec, struct str typed,
   struct buf text = {0};
   for (size_t i = 0; i < spec->n; i++) {
     struct str names = str_of(spec->rows[i].names);
-    while (names.p) {
+    while (names.p && !spec->rows[i].whole) {
       struct str name = str_split(&names, ' ');
       if (name.len > 1 && name_starts(name, typed))
         buf_addf(&text, "%s--%.*s", text.len ? ", " : "", STR_ARG(name));
@@ -325,6 +325,8 @@ static void parse_long(struct options *o, const char *arg, struct cursor *c,
     else
       set_flag(o, m.row, typed, "--", path, "no", e);
   } else {
+    if (!value && m.row->none && (c->left == 0 || looks_like_option(c->at[0])))
+      return;
     if (!value && m.row->kind != OPTION_BOOLEAN &&
         !(value = take_value(c, m.row, typed, "--", e)))
       return;

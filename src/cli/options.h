@@ -69,6 +69,8 @@ struct option {
   bool secret;        /* its value is never shown */
   bool hidden;        /* not in --help, except --help=all and a search */
   bool many;          /* a list whose flag takes all values that follow it */
+  bool none;          /* such a one, which may also be no value at all */
+  bool whole;         /* no beginning of its names stands for it */
   const char *also;   /* spellings that are accepted whole and never shown */
   const char *notice; /* said once on stderr when it is used as a flag */
 };

@@ -451,9 +451,19 @@ static void names_of_flags(void **state)
   assert_string_equal(param(&p, "skip_chat_template"), "true");
   assert_string_equal(param(&p, "dataset_name"), "custom_image");
   done(&p);
-  PARSE_BAD("ambiguous option: --metric could match --metric-percentiles, "
-            "--metric-mode; write more of it\n",
-            "--model", "M", "--metric", "x");
+  /* Enough for vLLM, which has no --api-key, --metric-mode and so on. */
+  PARSE_OK(&p, "--model", "M", "--endpoin", "/v1/completions", "--metric", "95",
+           "--log", "3", "--ap", "--no-self-time");
+  assert_string_equal(param(&p, "logprobs"), "3");
+  assert_true(p.b.flags.append_result);
+  done(&p);
+  PARSE_BAD("ambiguous option: --dataset- could match --dataset-name, "
+            "--dataset-path; write more of it\n",
+            "--model", "M", "--dataset-", "x");
+  /* As argparse has it of these two, and of no others. */
+  PARSE_OK(&p, "--model", "M", "--header", "--metadata");
+  done(&p);
+  PARSE_BAD("--goodput: needs a value (KEY:MS)\n", "--model", "M", "--goodput");
   PARSE_BAD("--reqest-rate: no such option; did you mean --request-rate?\n",
             "--model", "M", "--reqest-rate", "x");
 }
