@@ -87,6 +87,13 @@ static void add_text(struct buf *out, const json_value *v)
     json_print(out, v);
 }
 
+/* Goodput's "ttft:500". */
+static bool is_limit(const struct options_spec *spec, const char *key)
+{
+  const struct option *row = options_find(spec, str_of(key));
+  return row && row->metavar && strcmp(row->metavar, "KEY:MS") == 0;
+}
+
 /* One value; `name` is that of a pair, or NULL. */
 static void set_one(struct loading *l, const char *key, const char *name,
                     const json_value *v)
@@ -94,7 +101,7 @@ static void set_one(struct loading *l, const char *key, const char *name,
   struct buf text = {0}, place = {0};
   buf_addf(&place, "%s: %s", l->path, key);
   if (name)
-    buf_addf(&text, "%s=", name);
+    buf_addf(&text, "%s%s", name, is_limit(l->o->spec, key) ? ":" : "=");
   add_text(&text, v);
   options_set(l->o, key, buf_cstr(&text), OPTION_FILE, buf_cstr(&place), l->e);
   buf_free(&text);
@@ -104,6 +111,37 @@ static void set_one(struct loading *l, const char *key, const char *name,
 static bool is_collection(const struct option *row)
 {
   return row->kind == OPTION_LIST || row->kind == OPTION_PAIRS;
+}
+
+static bool is_written(const struct option *row, const char *const *metavars)
+{
+  while (row->metavar && *metavars && strcmp(*metavars, row->metavar) != 0)
+    metavars++;
+  return row->metavar && *metavars && row->kind == OPTION_STRING;
+}
+
+/* "50,99" as [50, 99], and JSON in a string as the JSON itself. */
+static bool may_be_table(const struct option *row, const json_value *v)
+{
+  static const char *const lists[] = {"LIST", "A,B", NULL};
+  static const char *const objects[] = {"JSON", "DICT", "R", NULL};
+  return is_written(row, json_is_array(v) ? lists : objects);
+}
+
+static void set_table(struct loading *l, const char *key, const json_value *v)
+{
+  struct buf text = {0}, place = {0};
+  bool list = json_is_array(v);
+  buf_addf(&place, "%s: %s", l->path, key);
+  if (!list)
+    json_print(&text, v);
+  for (v = list ? json_first(v) : NULL; v; v = json_next(v)) {
+    add_text(&text, v);
+    buf_adds(&text, json_next(v) ? "," : "");
+  }
+  options_set(l->o, key, buf_cstr(&text), OPTION_FILE, buf_cstr(&place), l->e);
+  buf_free(&text);
+  buf_free(&place);
 }
 
 /* What makes sense in no file. */
@@ -151,6 +189,8 @@ static void set_key(struct loading *l, const json_value *v)
     bool named = json_is_object(v);
     for (v = json_first(v); v; v = json_next(v))
       set_one(l, key, named ? json_name(v) : NULL, v);
+  } else if (row && table && may_be_table(row, v)) {
+    set_table(l, key, v);
   } else if (row && table && row->kind != OPTION_JSON) {
     err_add(l->e, "%s: %s: wants one value", l->path, key);
   } else {

@@ -589,6 +589,16 @@ def test_a_configuration_in_a_file(serve, raw_server, tmp_path):
     assert q.path == "/v1/chat/completions" and q.headers["x-team"] == "a"
     assert q.headers["authorization"] == "Bearer kkkkkkk"
     assert q.json["seed"] == 1 and q.json["model"] == "q"
+    # Lists and objects, where a flag has them as text.
+    (tmp_path / "c.json").write_text(json.dumps({
+        "base_url": server.url, "model": "q", "num_prompts": 1,
+        "percentile_metrics": ["ttft", "e2el"], "metric_percentiles": [50, 95],
+        "goodput": {"ttft": 60000, "e2el": 60000},
+        "random_range_ratio": {"input": 0.0, "output": 0.5}}))
+    r = serve(None, "--config", "c.json", model=None)
+    assert set(re.findall(r"(P\d+ \w+) \(ms\)", r.out)) == {
+        "P50 TTFT", "P95 TTFT", "P50 E2EL", "P95 E2EL"}
+    assert "Request goodput (req/s): " in r.out
     (tmp_path / "c.yaml").write_text("requst_rate: 4\n")
     r = serve(None, "--config", "c.yaml", code=2)
     assert "did you mean request-rate?" in r.err

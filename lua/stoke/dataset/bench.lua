@@ -71,8 +71,8 @@ local function check(set, run)
     problems:add("dataset_path: which file is the data set '%s'?", params.dataset_name)
   end
   if not set.file and params.num_prompts < 1 then
-    problems:add("num_prompts %d: the data set '%s' never ends; say how many requests",
-      params.num_prompts, params.dataset_name)
+    problems:add("num_prompts: the data set '%s' never ends; say how many requests, 1 or more",
+      params.dataset_name)
   end
   if params.self_timed and not set.timed then
     problems:add("self_timed: only timed_trace says when its requests leave")
