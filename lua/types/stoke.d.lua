@@ -936,6 +936,12 @@ function data:line(i) end
 ---@return string? err
 function data:media(path) end
 
+---What such a file is (`image/png`), without reading more than its first bytes.
+---@param path string relative to that folder
+---@return string? type
+---@return string? err
+function data:media_type(path) end
+
 ---The bytes of a recording that lies there, their type (`audio/wav`) and, of a WAV file, how long it is.
 ---@param path string relative to that folder
 ---@return string? bytes

@@ -241,15 +241,11 @@ static int index_l(lua_State *L)
 void bind_data(lua_State *L)
 {
   static const luaL_Reg methods[] = {
-      {"row", row_l},
-      {"at", at_l},
-      {"next", next_l},
-      {"sample", sample_l},
-      {"time", time_l},
-      {"line", line_l},
-      {"media", data_media_l},
-      {"audio", data_audio_l},
-      {NULL, NULL},
+      {"row", row_l},          {"at", at_l},
+      {"next", next_l},        {"sample", sample_l},
+      {"time", time_l},        {"line", line_l},
+      {"media", data_media_l}, {"media_type", data_media_type_l},
+      {"audio", data_audio_l}, {NULL, NULL},
   };
   bind_class(L, &(struct bind_class){.name = DATA_MT,
                                      .methods = methods,

@@ -19,6 +19,8 @@ struct data {
 int data_open_l(struct lua_State *L);
 /* d:media(path), bind_image.c: [-0, +(1|2), v] */
 int data_media_l(struct lua_State *L);
+/* d:media_type(path), the same file: [-0, +(1|2), v] */
+int data_media_type_l(struct lua_State *L);
 /* d:audio(path), the same file: [-0, +(2|3), v] */
 int data_audio_l(struct lua_State *L);
 /* Row `i` of the file, 0-based, its text alone: into d->row. [-0, +0, e] */

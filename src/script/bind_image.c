@@ -16,6 +16,7 @@
  * image:url(rng)                    -> data URL  [-0, +1, v]
  * image:film(rng, frames)           -> data URL  [-0, +1, v]
  * d:media(path)        -> data URL | nil, why    [-0, +(1|2), v]
+ * d:media_type(path)   -> type | nil, why        [-0, +(1|2), v]
  * d:audio(path)        -> bytes, type, seconds | nil, why
  *                                                [-0, +(2|3), v] */
 
@@ -114,6 +115,8 @@ static int gc_l(lua_State *L)
 
 /* ---- files beside a data file ---- */
 
+#define NO_MEDIA "is neither picture nor sound nor film"
+
 /* By its first bytes: a picture, sound or film, or NULL. A script cannot have
  * anything else read to it this way. */
 static const char *media_type(struct str s)
@@ -151,9 +154,12 @@ static char *folder_of(const struct vm *vm, const char *data, char why[128])
   return real;
 }
 
-/* Into the VM's scratch. 0, or -1 and why. */
+/* Enough to tell what a file is. */
+enum { HEAD = 16, ALL = 0 };
+
+/* Into the VM's scratch, at most `most` bytes or ALL. 0, or -1 and why. */
 static int read_beside(struct vm *vm, const char *data, const char *name,
-                       char why[128])
+                       size_t most, char why[128])
 {
   char *folder = folder_of(vm, data, why), *path, *real;
   int status = -1;
@@ -166,8 +172,10 @@ static int read_beside(struct vm *vm, const char *data, const char *name,
     snprintf(why, 128, "no such file");
   else if (!files_inside(real, folder))
     snprintf(why, 128, "does not lie in the folder of the data file");
-  else
+  else if (most == ALL)
     status = files_read(real, &vm->scratch, why);
+  else
+    status = files_peek(real, most, &vm->scratch, why);
   mem_free(real);
   mem_free(path);
   mem_free(folder);
@@ -179,10 +187,10 @@ int data_media_l(lua_State *L)
   struct vm *vm = vm_of(L);
   const struct data_view *v = data_to_view(L, 1);
   const char *name = luaL_checkstring(L, 2), *type = NULL;
-  char why[128] = "is neither picture nor sound nor film";
+  char why[128] = NO_MEDIA;
   luaL_argcheck(L, v, 1, "a data file is wanted");
   vm_guard(vm);
-  if (read_beside(vm, data_info(v->file).shown, name, why) == 0)
+  if (read_beside(vm, data_info(v->file).shown, name, ALL, why) == 0)
     type = media_type(buf_str(&vm->scratch));
   if (type) {
     begin_url(&vm->extra, type);
@@ -198,6 +206,24 @@ int data_media_l(lua_State *L)
   return 1;
 }
 
+int data_media_type_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  const struct data_view *v = data_to_view(L, 1);
+  const char *name = luaL_checkstring(L, 2), *type = NULL;
+  char why[128] = NO_MEDIA;
+  luaL_argcheck(L, v, 1, "a data file is wanted");
+  vm_guard(vm);
+  if (read_beside(vm, data_info(v->file).shown, name, HEAD, why) == 0)
+    type = media_type(buf_str(&vm->scratch));
+  vm_unguard(vm);
+  lua_pushstring(L, type);
+  if (type)
+    return 1;
+  lua_pushfstring(L, "%s: %s", name, why);
+  return 2;
+}
+
 int data_audio_l(lua_State *L)
 {
   struct vm *vm = vm_of(L);
@@ -207,7 +233,7 @@ int data_audio_l(lua_State *L)
   double seconds;
   luaL_argcheck(L, v, 1, "a data file is wanted");
   vm_guard(vm);
-  if (read_beside(vm, data_info(v->file).shown, name, why) == 0)
+  if (read_beside(vm, data_info(v->file).shown, name, ALL, why) == 0)
     type = media_type(buf_str(&vm->scratch));
   vm_unguard(vm);
   if (!type || !str_starts(str_of(type), STR("audio/"))) {

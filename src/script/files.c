@@ -61,6 +61,30 @@ int files_open(const char *path, char why[128])
   return -1;
 }
 
+static void too_large(char why[128])
+{
+  snprintf(why, 128, "is larger than %d MiB", FILES_MAX_BYTES >> 20);
+}
+
+int files_peek(const char *path, size_t most, struct buf *out, char why[128])
+{
+  struct stat st = {0};
+  char *to = buf_reserve(out, most);
+  int fd = files_open(path, why);
+  ssize_t n;
+  if (fd < 0)
+    return -1;
+  n = to && fstat(fd, &st) == 0 ? read(fd, to, most) : -1;
+  if (n < 0)
+    snprintf(why, 128, "%s", strerror(errno));
+  else if (st.st_size > FILES_MAX_BYTES)
+    too_large(why);
+  else
+    out->len += (size_t)n;
+  close(fd);
+  return n < 0 || st.st_size > FILES_MAX_BYTES ? -1 : 0;
+}
+
 int files_read(const char *path, struct buf *out, char why[128])
 {
   size_t start = out->len;
@@ -77,7 +101,7 @@ int files_read(const char *path, struct buf *out, char why[128])
   if (n < 0)
     snprintf(why, 128, "%s", strerror(errno));
   else if (n > 0)
-    snprintf(why, 128, "is larger than %d MiB", FILES_MAX_BYTES >> 20);
+    too_large(why);
   close(fd);
   return n == 0 ? 0 : -1;
 }

@@ -21,5 +21,7 @@ int files_open(const char *path, char why[128]);
 /* Append the text of a regular file of at most FILES_MAX_BYTES. 0, or -1 and
  * the reason in `why` (without the path). */
 int files_read(const char *path, struct buf *out, char why[128]);
+/* Its first bytes, `most` or fewer, of a file that files_read would take. */
+int files_peek(const char *path, size_t most, struct buf *out, char why[128]);
 
 #endif

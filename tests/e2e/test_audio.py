@@ -185,7 +185,11 @@ def test_other_data_has_no_recordings(stoke, server):
 def test_mistakes_in_rows(stoke, server, recordings):
     recordings.write_text('\n{"prompt":"p","audio":"a.jsonl"}\n')
     r = serve(stoke, server, recordings, code=2)
-    assert "a.jsonl:2: a.jsonl: is no sound" in r.err
+    assert "a.jsonl:2: a.jsonl: is neither picture nor sound nor film" in r.err
+    (recordings.parent / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    recordings.write_text('{"prompt":"p","audio":"a.png"}\n')
+    r = serve(stoke, server, recordings, code=2)
+    assert "a.jsonl:1: a.png: is no sound" in r.err
     recordings.write_text('{"prompt":"p","audio":"gone.wav"}\n')
     r = serve(stoke, server, recordings, code=2)
     assert "a.jsonl:1: gone.wav: no such file" in r.err

@@ -719,13 +719,18 @@ def test_custom_image(bench, tmp_path):
     (tmp_path / "secret.txt").write_text("password")
     path.write_text('{"prompt":"p","image_files":["secret.txt"]}\n\n'
                     '{"prompt":"p","image_files":["/etc/passwd"]}\n'
-                    '{"prompt":"p"}\n{"content":[{"type":"video"}]}\n')
+                    '{"prompt":"p"}\n{"content":[{"type":"video"}]}\n'
+                    '{"prompt":"p","image_files":["big.png"]}\n')
+    with (tmp_path / "big.png").open("wb") as file:
+        file.write(PNG)
+        file.truncate((64 << 20) + 1)
     r = bench(**common, num_prompts=9, code=2,
               custom_ensure_client_side_data="true")
     for what in ("i.jsonl:1: secret.txt: is neither picture",
                  "i.jsonl:3: /etc/passwd: does not lie in the folder",
                  "i.jsonl:4: neither prompt and image_files, nor content",
-                 "i.jsonl:5: content[1]: type video"):
+                 "i.jsonl:5: content[1]: type video",
+                 "i.jsonl:6: big.png: is larger than 64 MiB"):
         assert what in r.err
 
 

@@ -30,8 +30,9 @@ function audio.open(run)
     elseif row.prompt ~= nil and type(row.prompt) ~= "string" then
       return "\"prompt\" is no text"
     end
-    local bytes, why = file:audio(row.audio)
-    return not bytes and why or nil
+    local kind, why = file:media_type(row.audio)
+    if not kind or kind:find("^audio/") then return why end
+    return row.audio .. ": is no sound"
   end)
   return { file = file, rows = rows }
 end

@@ -5,8 +5,9 @@ local sampling = require "stoke.dataset.sampling"
 
 local image = { file = true, needs_chat = "pictures" }
 
--- What a server can fetch by itself, and what it gets from us.
-local function url_of(file, path, inline)
+-- What a server can fetch by itself, and what it gets from us. `read` gets a
+-- picture that is sent.
+local function url_of(file, path, inline, read)
   if path == "" then error("a picture without a name", 0) end
   if path:find("^data:") or path:find("^https?://") and not inline then return path end
   if path:find("^https?://") then
@@ -15,14 +16,14 @@ local function url_of(file, path, inline)
   end
   path = path:gsub("^file://", "")
   if inline then
-    local url, why = file:media(path)
+    local url, why = read(file, path)
     return url or error(why, 0)
   end
   if path:sub(1, 1) ~= "/" then path = (file.path:match("^(.*/)") or "./") .. path end
   return "file://" .. path
 end
 
-local function part_of(file, part, inline)
+local function part_of(file, part, inline, read)
   if part.type == "text" and type(part.text) == "string" then
     return { type = "text", text = part.text }
   end
@@ -31,10 +32,10 @@ local function part_of(file, part, inline)
     if type(source.url) ~= "string" then return nil end
     local copy = {}
     for key, value in pairs(source) do copy[key] = value end
-    copy.url = url_of(file, source.url, inline)
+    copy.url = url_of(file, source.url, inline, read)
     return { type = "image_url", image_url = copy }
   elseif type(source) == "string" then
-    return { type = "image_url", image_url = { url = url_of(file, source, inline) } }
+    return { type = "image_url", image_url = { url = url_of(file, source, inline, read) } }
   end
 end
 
@@ -47,7 +48,7 @@ local function parts_of(row)
 end
 
 -- The message's parts, or nil and why not.
-local function content_of(file, row, params)
+local function content_of(file, row, params, read)
   local inline = params.custom_ensure_client_side_data
   local alone = params.image_embeddings == "infinity_clip"
   local parts, content, pictures = parts_of(row), {}, 0
@@ -55,7 +56,7 @@ local function content_of(file, row, params)
   if #parts == 0 then return nil, "\"content\" has no parts" end
   for i, part in ipairs(parts) do
     if type(part) ~= "table" then return nil, ("content[%d] is no object"):format(i) end
-    local fine, made = pcall(part_of, file, part, inline)
+    local fine, made = pcall(part_of, file, part, inline, read)
     if not fine then return nil, tostring(made) end
     if not made then
       return nil, ("content[%d]: type %s; it takes text, image and image_url"):format(i,
@@ -70,11 +71,13 @@ local function content_of(file, row, params)
   return content
 end
 
+-- A bad row is refused by the first bytes of its pictures: they are read when
+-- they are sent.
 function image.open(run)
   local params = run.params
   local file = sampling.open(run, { format = "jsonl", require = {} })
   local rows = sampling.sound_rows(run, file, function(i)
-    local content, why = content_of(file, file:at(i), params)
+    local content, why = content_of(file, file:at(i), params, file.media_type)
     return not content and why or nil
   end)
   return { file = file, rows = rows }
@@ -82,7 +85,8 @@ end
 
 function image.request(data, i, ctx)
   local row = data.file:at(data.rows[i])
-  local content = content_of(data.file, row, ctx.params)
+  local content, why = content_of(data.file, row, ctx.params, data.file.media)
+  if not content then error(why, 0) end -- a file that went away meanwhile
   return { messages = { { role = "user", content = content } },
     written = type(row.content) == "table",
     output = ctx.params.output_len or ctx.params.custom_output_len }
