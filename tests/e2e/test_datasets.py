@@ -119,7 +119,7 @@ def test_b097_one_token_is_a_prompt(bench):
 def test_random_mistakes_are_told_at_once(bench):
     r = bench(num_prompts=0, random_range_ratio="1.0", dataset_path="x",
               code=2)
-    for what in ("random_range_ratio 1.0", "dataset_path", "num_prompts 0"):
+    for what in ("random_range_ratio 1.0", "dataset_path", "num_prompts: the data set"):
         assert what in r.err
     assert "traceback" not in r.err and not r.bodies
 
