@@ -1,6 +1,5 @@
 #include "base/json.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -370,39 +369,6 @@ void json_free(json_value *v)
 }
 
 /* -1 and a message when the file cannot be read or is too large. */
-static int read_file(struct buf *text, const char *path, struct err *e)
-{
-  FILE *f = fopen(path, "rb");
-  char block[16384];
-  size_t n;
-  if (!f)
-    return err_add(e, "%s: %s", path, strerror(errno));
-  while (!text->toobig && (n = fread(block, 1, sizeof block, f)))
-    buf_add(text, block, n);
-  if (text->toobig)
-    err_add(e, "%s: larger than %zu bytes", path, text->max);
-  else if (ferror(f))
-    err_add(e, "%s: %s", path, strerror(errno));
-  n = text->toobig || ferror(f);
-  fclose(f);
-  return n ? -1 : 0;
-}
-
-json_value *json_read_file(const char *path, size_t max_bytes, struct err *e)
-{
-  struct buf text = {.max = max_bytes};
-  json_value *v = NULL;
-  size_t at, line = 1;
-  if (read_file(&text, path, e) == 0 &&
-      !(v = json_parse(buf_str(&text), &at))) {
-    for (size_t i = 0; i < at && i < text.len; i++)
-      line += text.p[i] == '\n';
-    err_add(e, "%s:%zu: not valid JSON", path, line);
-  }
-  buf_free(&text);
-  return v;
-}
-
 json_value *json_get(const json_value *object, const char *key)
 {
   return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key)

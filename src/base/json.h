@@ -54,8 +54,6 @@ typedef struct cJSON json_value;
  * U+FFFD, as a byte it is an error. Free with json_free. */
 json_value *json_parse(struct str text, size_t *at);
 void json_free(json_value *v);
-/* A file of at most max_bytes; NULL and a message with the place in *e. */
-json_value *json_read_file(const char *path, size_t max_bytes, struct err *e);
 
 /* All of these accept NULL and values of another type. */
 json_value *json_get(const json_value *object, const char *key);

@@ -146,28 +146,6 @@ uint64_t rng_zipf(struct rng *r, uint64_t n, double s)
   }
 }
 
-uint64_t rng_poisson(struct rng *r, double mean)
-{
-  /* Count exponential gaps; a large mean is halved by a gamma split first
-   * (Ahrens and Dieter), so the loop stays short. */
-  uint64_t n = 0;
-  while (mean > 30) {
-    uint64_t m = (uint64_t)(mean * 7 / 8);
-    double x = rng_gamma(r, (double)m, 1);
-    if (x > mean) {
-      /* m-th event lies beyond: the first m-1 are uniform below x. */
-      for (uint64_t i = 1; i < m; i++)
-        n += rng_double(r) * x < mean;
-      return n;
-    }
-    n += m;
-    mean -= x;
-  }
-  for (double t = rng_exp(r, 1); t < mean; t += rng_exp(r, 1))
-    n++;
-  return n;
-}
-
 bool rng_bool(struct rng *r, double p)
 {
   return rng_double(r) < p;

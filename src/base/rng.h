@@ -46,7 +46,6 @@ double rng_gamma(struct rng *r, double shape, double scale);
 /* 1..n with weight k^-s (rejection-inversion, Hörmann and Derflinger 1996);
  * n >= 1, s >= 0. */
 uint64_t rng_zipf(struct rng *r, uint64_t n, double s);
-uint64_t rng_poisson(struct rng *r, double mean);
 bool rng_bool(struct rng *r, double p);
 
 #endif

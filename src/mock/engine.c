@@ -17,11 +17,6 @@ void mock_engine_init(struct mock_engine *e, const struct mock_engine_config *c,
   list_init(&e->running);
 }
 
-void mock_engine_deinit(struct mock_engine *e)
-{
-  mock_deadline_clear(e->deadlines, &e->turn);
-}
-
 static bool has_slot(const struct mock_engine *e)
 {
   return !e->config.slots || e->running_count < e->config.slots;

@@ -51,7 +51,6 @@ struct mock_engine {
 
 void mock_engine_init(struct mock_engine *e, const struct mock_engine_config *c,
                       struct mock_deadlines *deadlines);
-void mock_engine_deinit(struct mock_engine *e);
 static inline bool mock_engine_steps(const struct mock_engine *e)
 {
   return e->config.step_ns || e->config.step_each_ns;

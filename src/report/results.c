@@ -334,10 +334,3 @@ void results_write(struct buf *out, const struct summary *s,
   json_end_object(&w);
   buf_addc(out, '\n');
 }
-
-void results_write_stoke(struct buf *out, const struct summary *s,
-                         const struct run_info *r)
-{
-  struct json_writer w = {.out = out, .spaced = true};
-  results_stoke(&w, s, r);
-}

@@ -13,8 +13,5 @@
  * the mean_…_ms keys of the top level; "stoke" always has all. */
 void results_write(struct buf *out, const struct summary *s,
                    const struct run_info *r, unsigned blocks);
-/* Only the value of "stoke". */
-void results_write_stoke(struct buf *out, const struct summary *s,
-                         const struct run_info *r);
 
 #endif

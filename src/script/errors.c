@@ -4,18 +4,13 @@
 
 #include "base/mem.h"
 
-/* Places beyond this share the last entry: a script can make up any number
- * of them by raising errors with words of its own. */
+/* A script can make up any number of them by raising errors with words of its
+ * own. */
 enum { PLACES_MAX = 64 };
-
-struct entry {
-  char *place, *hook, *message, *traceback;
-  uint64_t count;
-};
 
 struct script_errors {
   pthread_mutex_t lock;
-  struct entry entries[PLACES_MAX];
+  char *places[PLACES_MAX];
   size_t n;
   uint64_t total;
   bool gave_up;
@@ -32,12 +27,8 @@ void script_errors_free(struct script_errors *t)
 {
   if (!t)
     return;
-  for (size_t i = 0; i < t->n; i++) {
-    mem_free(t->entries[i].place);
-    mem_free(t->entries[i].hook);
-    mem_free(t->entries[i].message);
-    mem_free(t->entries[i].traceback);
-  }
+  for (size_t i = 0; i < t->n; i++)
+    mem_free(t->places[i]);
   pthread_mutex_destroy(&t->lock);
   mem_free(t);
 }
@@ -60,33 +51,26 @@ struct str script_error_place(struct str message)
   return (struct str){NULL, 0};
 }
 
-static struct entry *find(struct script_errors *t, struct str place)
+/* Places beyond the last are as if they were known. */
+static bool is_known(const struct script_errors *t, struct str place)
 {
   for (size_t i = 0; i < t->n; i++)
-    if (str_eq(str_of(t->entries[i].place), place))
-      return &t->entries[i];
-  return t->n == PLACES_MAX ? &t->entries[PLACES_MAX - 1] : NULL;
+    if (str_eq(str_of(t->places[i]), place))
+      return true;
+  return t->n == PLACES_MAX;
 }
 
 bool script_errors_add(struct script_errors *t, const char *hook,
-                       const char *message, const char *traceback)
+                       const char *message)
 {
   struct str place = script_error_place(str_of(message));
-  struct entry *e;
   bool fresh;
   if (!place.p)
     place = str_of(hook);
   pthread_mutex_lock(&t->lock);
-  e = find(t, place);
-  fresh = !e;
-  if (fresh) {
-    e = &t->entries[t->n++];
-    *e = (struct entry){.place = mem_strndup(place.p, place.len),
-                        .hook = mem_strdup(hook),
-                        .message = mem_strdup(message),
-                        .traceback = mem_strdup(traceback)};
-  }
-  e->count++;
+  fresh = !is_known(t, place);
+  if (fresh)
+    t->places[t->n++] = mem_strndup(place.p, place.len);
   t->total++;
   pthread_mutex_unlock(&t->lock);
   return fresh;
@@ -115,22 +99,4 @@ uint64_t script_errors_total(struct script_errors *t)
   total = t->total;
   pthread_mutex_unlock(&t->lock);
   return total;
-}
-
-bool script_errors_get(struct script_errors *t, size_t i,
-                       struct script_error *out)
-{
-  bool found;
-  pthread_mutex_lock(&t->lock);
-  found = i < t->n;
-  if (found) {
-    const struct entry *e = &t->entries[i];
-    *out = (struct script_error){.place = e->place,
-                                 .hook = e->hook,
-                                 .message = e->message,
-                                 .traceback = e->traceback,
-                                 .count = e->count};
-  }
-  pthread_mutex_unlock(&t->lock);
-  return found;
 }

@@ -1,7 +1,7 @@
 /* errors.h -- what went wrong in scripts, once per place.
  * One table for a run, shared by all VMs: a mistake in request() happens on
  * every thread and must be shown once. It has a lock, which is taken only
- * when a script failed and when results are written. */
+ * when a script failed and when a run ends. */
 #ifndef STOKE_SCRIPT_ERRORS_H
 #define STOKE_SCRIPT_ERRORS_H
 
@@ -11,19 +11,12 @@
 
 struct script_errors;
 
-struct script_error {
-  const char *place;     /* "my.lua:12", or the hook's own when unknown */
-  const char *hook;      /* "request" */
-  const char *message;   /* with its place in front */
-  const char *traceback; /* "" when there is none */
-  uint64_t count;
-};
-
 struct script_errors *script_errors_new(void);
 void script_errors_free(struct script_errors *t);
-/* Counts one. True when its place is new: the caller then shows it. */
+/* Counts one. True when its place (the hook's name, where the message has
+ * none) is new: the caller then shows it. */
 bool script_errors_add(struct script_errors *t, const char *hook,
-                       const char *message, const char *traceback);
+                       const char *message);
 /* The "my.lua:12" that a message begins with, or {NULL, 0}. */
 struct str script_error_place(struct str message);
 /* A VM is dead (see vm.h): the run has to end, and not as a success. */
@@ -31,9 +24,5 @@ void script_errors_give_up(struct script_errors *t);
 bool script_errors_gave_up(struct script_errors *t);
 /* All of them, over all threads; compare with --max-script-errors. */
 uint64_t script_errors_total(struct script_errors *t);
-/* The i-th place in order of appearance; false when there are fewer. The
- * strings live as long as the table. */
-bool script_errors_get(struct script_errors *t, size_t i,
-                       struct script_error *out);
 
 #endif

@@ -24,14 +24,6 @@ int param_type_find(struct str name, enum param_type *out)
   return -1;
 }
 
-const struct param *params_find(const struct params *p, const char *name)
-{
-  for (size_t i = 0; i < p->len; i++)
-    if (strcmp(p->list[i].name, name) == 0)
-      return &p->list[i];
-  return NULL;
-}
-
 bool params_is_file(const struct param *p)
 {
   return (p->type == PARAM_PATH ||

@@ -49,7 +49,6 @@ struct params {
   size_t len;
 };
 
-const struct param *params_find(const struct params *p, const char *name);
 /* Does it hold the path of a file that the user has set? Such a file may lie
  * outside the scenario's folder. */
 bool params_is_file(const struct param *p);

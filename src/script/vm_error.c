@@ -103,7 +103,7 @@ void vm_report_error(struct vm *vm)
   const char *trace = buf_cstr(&vm->traceback);
   if (vm->errors && vm->dead)
     script_errors_give_up(vm->errors);
-  if (vm->errors && script_errors_add(vm->errors, vm_doing(vm), message, trace))
+  if (vm->errors && script_errors_add(vm->errors, vm_doing(vm), message))
     log_line("script error in %s: %s%s%s", vm_doing(vm), message,
              *trace ? "\n" : "", trace);
 }

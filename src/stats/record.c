@@ -92,15 +92,6 @@ bool record_connect(const struct record *r, uint64_t *out)
   return !r->reused && between(r->sent_ns, r->connected_ns, out);
 }
 
-bool record_prefill(const struct record *r, double *out_tokens_per_s)
-{
-  uint64_t ns;
-  if (r->prompt_tokens <= 0 || !record_ttft(r, &ns) || ns == 0)
-    return false;
-  *out_tokens_per_s = (double)r->prompt_tokens / ns_to_sec(ns);
-  return true;
-}
-
 void record_gaps(const struct record *r, record_gap_cb *gap, void *ud)
 {
   uint64_t last[RECORD_EVENT_MAX_CHOICE + 1], seen = 0;

@@ -118,8 +118,6 @@ bool record_ttft_due(const struct record *r, uint64_t *out);
 bool record_e2el_due(const struct record *r, uint64_t *out);
 /* What opening the connection took; null when one was reused. */
 bool record_connect(const struct record *r, uint64_t *out);
-/* Prompt tokens a second of TTFT: prefill speed; null unless streamed. */
-bool record_prefill(const struct record *r, double *out_tokens_per_s);
 
 /* Calls `gap` for every gap between consecutive payload events of one choice
  * (ns), in the order of arrival. With one choice their sum is

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "files.h"
 
 #define FFFD "\xef\xbf\xbd"
 
@@ -243,38 +242,6 @@ static void a_nul_is_never_cut_off_silently(void **state)
   assert_int_equal(trouble(STR("[\"\\u0000\",x]")), 10);
 }
 
-/* ---- files ---- */
-
-static void check_file_error(const char *name, size_t max, const char *want)
-{
-  struct err e = {0};
-  assert_null(json_read_file(name, max, &e));
-  assert_int_equal(e.count, 1);
-  assert_non_null(strstr(err_text(&e), want));
-  err_free(&e);
-}
-
-static void files(void **state)
-{
-  struct err e = {0};
-  json_value *v;
-  char path[64];
-  (void)state;
-  snprintf(path, sizeof path, "/tmp/stoke-test-json-%d", (int)getpid());
-  file_write(path, STR("[1,\n2]"));
-  v = json_read_file(path, 6, &e);
-  assert_true(json_is_array(v));
-  json_free(v);
-  check_file_error(path, 5, "larger than 5 bytes");
-  file_write(path, STR("[1,\n\nx]"));
-  check_file_error(path, 100, ":3: not valid JSON");
-  file_write(path, STR(""));
-  check_file_error(path, 100, ":1: not valid JSON");
-  unlink(path);
-  check_file_error(path, 100, "No such file or directory");
-  check_file_error("/tmp", 100, "Is a directory");
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -289,7 +256,6 @@ int main(void)
       cmocka_unit_test(places_of_trouble),
       cmocka_unit_test(b102_a_bom_is_dropped),
       cmocka_unit_test(a_nul_is_never_cut_off_silently),
-      cmocka_unit_test(files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,6 @@ static void world_init(struct world *w, struct mock_engine_config c)
 
 static void world_free(struct world *w)
 {
-  mock_engine_deinit(&w->engine);
   mem_free(w->deadlines.heap);
 }
 

@@ -186,13 +186,13 @@ static void paths_have_a_home(void **state)
   box_write("rows.txt", "x");
   s = open_with("a = { type = 'path', default = 'rows.txt' }", "", &e);
   assert_non_null(s);
-  p = params_find(&s->params, "a");
+  p = &s->params.list[0];
   assert_string_equal(p->text, wanted);
   assert_false(p->given);
   scenario_free(s);
   s = open_with("a = { type = 'path' }", "a=rows.txt", &e);
   assert_non_null(s);
-  assert_string_equal(params_find(&s->params, "a")->text, wanted);
+  assert_string_equal(s->params.list[0].text, wanted);
   scenario_free(s);
   box_write("other/rows.txt", "x");
   snprintf(wanted, sizeof wanted, "%s/other", box_folder);
@@ -200,7 +200,7 @@ static void paths_have_a_home(void **state)
   s = open_with("a = { type = 'path' }", "a=rows.txt", &e);
   assert_non_null(s);
   snprintf(wanted, sizeof wanted, "%s/other/rows.txt", box_folder);
-  p = params_find(&s->params, "a");
+  p = &s->params.list[0];
   assert_string_equal(p->text, wanted);
   assert_true(p->given);
   scenario_free(s);

@@ -49,28 +49,14 @@ static void b037_b057_one_token_has_ttft_but_no_tpot(void **state)
 static void b027_plain_answer_has_no_ttft(void **state)
 {
   struct record r = make_plain(T0, 800 * MS, 100);
-  double tpot, prefill;
+  double tpot;
   uint64_t ns;
   (void)state;
   assert_false(record_ttft(&r, &ns));
   assert_false(record_ttfat(&r, &ns));
   assert_false(record_ttft_due(&r, &ns));
   assert_false(record_tpot(&r, &tpot));
-  assert_false(record_prefill(&r, &prefill)); /* B071 */
   assert_true(record_e2el(&r, &ns) && ns == 800 * MS);
-}
-
-static void b071_prefill_speed_of_streams_only(void **state)
-{
-  struct record_event ev[3];
-  struct record r = make_stream(ev, 3, T0, 500 * MS, 10 * MS);
-  double prefill;
-  (void)state;
-  r.prompt_tokens = 1000;
-  assert_true(record_prefill(&r, &prefill));
-  assert_true(fabs(prefill - 2000) < 1e-6);
-  r.prompt_tokens = TOKENS_UNKNOWN;
-  assert_false(record_prefill(&r, &prefill));
 }
 
 static void b050_unset_instants_are_null(void **state)
@@ -336,7 +322,6 @@ int main(void)
       cmocka_unit_test(b034_tpot_is_per_token_itl_per_chunk),
       cmocka_unit_test(b037_b057_one_token_has_ttft_but_no_tpot),
       cmocka_unit_test(b027_plain_answer_has_no_ttft),
-      cmocka_unit_test(b071_prefill_speed_of_streams_only),
       cmocka_unit_test(b050_unset_instants_are_null),
       cmocka_unit_test(b053_due_latency_holds_the_wait),
       cmocka_unit_test(b013_answer_after_reasoning),

@@ -251,30 +251,6 @@ static void gamma_shapes(void **state)
 
 /* ---- counts ---- */
 
-static double draw_poisson(struct rng *r, double mean, double b)
-{
-  (void)b;
-  return (double)rng_poisson(r, mean);
-}
-
-static void poisson(void **state)
-{
-  static const double means[] = {0.01, 0.5, 5, 29.5, 31, 200, 5000};
-  struct rng r = fresh(8);
-  int zeros = 0;
-  (void)state;
-  for (size_t i = 0; i < 6; i++) {
-    double m = means[i];
-    check(draw_poisson, m, 0, m, m, 3 + 1 / m);
-  }
-  for (int i = 0; i < N; i++)
-    zeros += rng_poisson(&r, 2) == 0;
-  near((double)zeros / N, exp(-2), 5 * sqrt(0.117 / N));
-  assert_int_equal(rng_poisson(&r, 0), 0);
-  for (int i = 0; i < 100; i++)
-    near((double)rng_poisson(&r, 1e5), 1e5, 6 * sqrt(1e5));
-}
-
 static void check_zipf(uint64_t n, double s)
 {
   static unsigned count[1001];
@@ -332,7 +308,6 @@ int main(void)
       cmocka_unit_test(lognormal),
       cmocka_unit_test(b087_exponential),
       cmocka_unit_test(gamma_shapes),
-      cmocka_unit_test(poisson),
       cmocka_unit_test(zipf),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
