@@ -327,7 +327,7 @@ static void chat_takes_prompts_from_a_file(void **state)
       {"p.txt", "\xef\xbb\xbfone\r\n\r\n", "one", NULL},
       {"p.jsonl", "{\"prompt\": \"two\\n\"}\n", "two\\n", NULL},
       {"q.jsonl", "\n{\"prompt\": \"a\"}\n{\"promt\": \"b\"}\n", NULL,
-       "q.jsonl:3: the key \"prompt\" is missing"},
+       "q.jsonl:3: no \"prompt\""},
       {"r.jsonl", "{\n", NULL, "r.jsonl:1: not valid JSON"},
       {"e.txt", " \n", NULL, "e.txt: no prompt in it"},
   };
