@@ -328,8 +328,8 @@ static void chat_takes_prompts_from_a_file(void **state)
       {"p.jsonl", "{\"prompt\": \"two\\n\"}\n", "two\\n", NULL},
       {"q.jsonl", "\n{\"prompt\": \"a\"}\n{\"promt\": \"b\"}\n", NULL,
        "q.jsonl:3: no \"prompt\""},
-      {"r.jsonl", "{\n", NULL, "r.jsonl:1: not valid JSON"},
-      {"e.txt", " \n", NULL, "e.txt: no prompt in it"},
+      {"r.jsonl", "{\n", NULL, "r.jsonl:1: bad JSON"},
+      {"e.txt", " \n", NULL, "e.txt: there are no rows in it"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
