@@ -1,15 +1,15 @@
 -- Embeddings of a talk: vLLM applies the model's chat template to messages.
-return {
-  path = "/v1/embeddings",
-  dialect = "embeddings",
-  stream = false,
-  fields = { "prompt", "messages", "dimensions", "encoding_format" },
-  body = function(q)
-    return {
-      model = q.model,
-      messages = q.messages or { { role = "user", content = q.prompt } },
-      dimensions = q.dimensions,
-      encoding_format = q.encoding_format,
-    }
-  end,
-}
+local embeddings = require "stoke.backends.embeddings"
+
+local talk = {}
+for key, value in pairs(embeddings) do talk[key] = value end
+
+function talk.body(q)
+  local body = embeddings.body(q)
+  if body.input then
+    body.messages, body.input = { { role = "user", content = body.input } }, nil
+  end
+  return body
+end
+
+return talk
