@@ -304,6 +304,19 @@ static void show_failures(const struct serve *s)
   fflush(stdout);
 }
 
+/* The last batch has what is left: known to have come when all have. An
+ * embedding model gets the question as a text more. */
+static uint64_t count_sequences(const struct bench *b,
+                                const struct summary *sum)
+{
+  const struct bench_flags *f = &b->flags;
+  uint64_t n = sum->completed * b->batch;
+  if (sum->completed == sum->sent && f->num_prompts > 0 &&
+      n > (uint64_t)f->num_prompts)
+    n = (uint64_t)f->num_prompts;
+  return n + (f->data.no_reranker ? sum->completed : 0);
+}
+
 static void describe(struct summary *sum, struct run_info *info, void *ud)
 {
   struct serve *s = ud;
@@ -321,7 +334,7 @@ static void describe(struct summary *sum, struct run_info *info, void *ud)
     info->num_prompts = (uint64_t)f->num_prompts;
   info->counts_sequences = info->pooling;
   if (info->pooling)
-    info->input_sequences = sum->completed * s->bench.batch;
+    info->input_sequences = count_sequences(&s->bench, sum);
   describe_ramp(s, info);
   if (s->saves_details)
     info->details = &s->details;

@@ -316,6 +316,19 @@ def test_every_backend_that_embeds(serve, mock, tmp_path, backend):
     assert j["total_input_tokens"] == 2 * 8
 
 
+@pytest.mark.parametrize("flags, sequences", [
+    (["--backend", "openai-embeddings"], 5),
+    (["--backend", "vllm-rerank", "--dataset-name", "random-rerank"], 5),
+    (["--backend", "openai-embeddings", "--dataset-name", "random-rerank",
+      "--no-reranker"], 5 + 3)])
+def test_the_last_batch_has_what_is_left(serve, mock, tmp_path, flags,
+                                         sequences):
+    serve(mock().url, *flags, "--num-prompts", 5, "--random-batch-size", 2,
+          "--save-result")
+    j = saved(tmp_path)
+    assert j["completed"] == 3 and j["total_input_sequences"] == sequences
+
+
 def test_reranking(serve, mock, tmp_path):
     r = serve(mock().url, "--backend", "vllm-rerank", "--endpoint",
               "/v1/rerank", "--dataset-name", "random-rerank",

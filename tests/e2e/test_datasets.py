@@ -103,6 +103,15 @@ def test_the_seed_is_the_prompts(bench):
     assert not set(prompts(one)) & set(prompts(other))
 
 
+def test_a_prefix_alone_is_a_prompt(bench, count):
+    r = bench(tokenizer=BYTES, num_prompts=2, random_input_len=0,
+              random_prefix_len=5)
+    (prompt,) = set(prompts(r))
+    assert count(prompt) == 5
+    r = bench(num_prompts=2, random_input_len=0, code=2)
+    assert "random_input_len 0: there is nothing to send" in r.err
+
+
 def test_the_warm_up_warms_no_prompt(bench):
     r = bench(num_prompts=4, tokenizer=BYTES, random_input_len=12,
               flags=["--warmup", 3])
@@ -119,7 +128,8 @@ def test_b097_one_token_is_a_prompt(bench):
 def test_random_mistakes_are_told_at_once(bench):
     r = bench(num_prompts=0, random_range_ratio="1.0", dataset_path="x",
               code=2)
-    for what in ("random_range_ratio 1.0", "dataset_path", "num_prompts: the data set"):
+    for what in ("random_range_ratio 1.0", "dataset_path",
+                 "num_prompts: the data set"):
         assert what in r.err
     assert "traceback" not in r.err and not r.bodies
 

@@ -33,9 +33,9 @@ local params = {
   tokenizer_mode = text("auto or hf; others are taken as these", "auto"),
   skip_tokenizer_init = flag("ask no tokenizer but the server's"),
 
-  input_len = whole("the same as random_input_len", nil, 1, LONGEST),
+  input_len = whole("the same as random_input_len", nil, 0, LONGEST),
   output_len = whole("tokens an answer, of all data sets but sonnet and speed_bench", nil, 0),
-  random_input_len = whole("tokens a prompt, without random_prefix_len", 1024, 1, LONGEST),
+  random_input_len = whole("tokens a prompt, without random_prefix_len", 1024, 0, LONGEST),
   random_output_len = whole("tokens an answer", 128, 0),
   random_range_ratio = text("lengths vary by this share to both sides: 0.2, or "
     .. '{"input": 0.5, "output": 0}', "0.0"),

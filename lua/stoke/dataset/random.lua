@@ -26,6 +26,10 @@ function random.output_len(params) return params.output_len or params.random_out
 
 function random.check(params, problems)
   random.shares(params, problems)
+  if random.input_len(params) + params.random_prefix_len < 1 then
+    problems:add("random_input_len 0: there is nothing to send; say 1 or more, or a "
+      .. "random_prefix_len")
+  end
   sampling.no_file(params, problems)
 end
 
@@ -40,11 +44,12 @@ end
 function random.open(run, ruler)
   local params = run.params
   local input, output = random.shares(params, {})
-  local n = math.max(1, random.input_len(params) - ruler.special)
+  local least = params.random_prefix_len > 0 and 0 or 1 -- a prefix alone is a prompt
+  local n = math.max(least, random.input_len(params) - ruler.special)
   local m = random.output_len(params)
   return {
     n = math.max(1, math.ceil(params.num_prompts / params.random_batch_size)),
-    input = { sampling.around(n, input) }, output = { sampling.around(m, output) },
+    input = { sampling.around(n, input, least) }, output = { sampling.around(m, output, 1) },
   }
 end
 

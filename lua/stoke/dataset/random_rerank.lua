@@ -33,7 +33,7 @@ function rerank.open(run, ruler)
   local query = params.no_reranker and n or math.floor(n / 2) - 1
   local rest = params.no_reranker and math.max(1, n - ruler.special)
     or math.max(1, n - query - ruler.special)
-  local low, high = sampling.around(rest, share)
+  local low, high = sampling.around(rest, share, 1)
   return {
     n = math.max(1, math.ceil(params.num_prompts / params.random_batch_size)),
     query = params.no_reranker and math.max(1, query - ruler.special) or query,

@@ -37,11 +37,11 @@ function sampling.rng(kind, key)
   return stoke.rng(n)
 end
 
--- The whole numbers around n that differ from it by a share. 100 * 1.1 is a
--- little more than 110 to the machine, and not to us.
-function sampling.around(n, share)
-  return math.max(1, math.floor(n * (1 - share) + 1e-9)),
-    math.max(1, math.ceil(n * (1 + share) - 1e-9))
+-- The whole numbers around n that differ from it by a share, from `least` on.
+-- 100 * 1.1 is a little more than 110 to the machine, and not to us.
+function sampling.around(n, share, least)
+  return math.max(least, math.floor(n * (1 - share) + 1e-9)),
+    math.max(least, math.ceil(n * (1 + share) - 1e-9))
 end
 
 -- Open the file of a data set that needs one.
