@@ -152,6 +152,15 @@ static inline void reset_at_end(struct conn *c)
   setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
+/* Wait until the counter stands at `n`: what comes after it then did come
+ * after it, on any machine. Gives up after 30 s; the test's own assertions
+ * say then what is wrong. */
+static inline void until_count(atomic_uint *counter, unsigned n)
+{
+  for (int i = 0; i < 30000 && atomic_load(counter) < n; i++)
+    nap(0.001);
+}
+
 /* Wait until the client closed. */
 static inline void until_closed(struct conn *c)
 {
@@ -215,6 +224,21 @@ static inline void server_start(struct rawserver *s, script_fn *script,
                                 void *arg)
 {
   server_start_at(s, INADDR_LOOPBACK, script, arg);
+}
+
+/* A port that refuses: bound, so that nobody else gets it, until the returned
+ * descriptor is closed. */
+static inline int refused_port(unsigned short *port)
+{
+  struct sockaddr_in a = {.sin_family = AF_INET};
+  socklen_t len = sizeof a;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (bind(fd, (struct sockaddr *)&a, sizeof a) != 0)
+    abort();
+  getsockname(fd, (struct sockaddr *)&a, &len);
+  *port = ntohs(a.sin_port);
+  return fd;
 }
 
 /* Scripts end when their client has left. */

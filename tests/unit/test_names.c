@@ -1,5 +1,5 @@
 /* Names and the exchanges that wait for them. The system's resolver is ours
- * here: it takes as long as a test says, and counts. */
+ * here: it takes as long as a test says, or is held, and counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,8 @@
 #include "netclient.h"
 #include "rawserver.h"
 
-static atomic_uint asked, last_octet, sleep_ms, out_of_order;
+static atomic_uint asked, told, last_octet, sleep_ms, out_of_order;
+static atomic_uint let_go = 1;
 
 /* many.test: 127.0.0.1, .2 and .3; tenth.test: .1 to .10. none.test: fails. Others: 127.0.0.1, or
  * what last_octet says. */
@@ -22,6 +23,8 @@ int getaddrinfo(const char *node, const char *service,
   (void)service, (void)hints;
   atomic_fetch_add(&asked, 1);
   nap(atomic_load(&sleep_ms) / 1e3);
+  until_count(&let_go, 1);
+  atomic_fetch_add(&told, 1);
   if (strcmp(node, "none.test") == 0 || atomic_load(&out_of_order))
     return EAI_NONAME;
   if (strcmp(node, "tenth.test") == 0)
@@ -77,6 +80,7 @@ static void prepare(struct fixture *f, unsigned resolver_ms)
                                                .per_multi = 4,
                                                .kernel_times = true});
   atomic_store(&asked, 0);
+  atomic_store(&told, 0);
   atomic_store(&last_octet, 0);
   atomic_store(&sleep_ms, resolver_ms);
   for (int i = 0; i < 8; i++)
@@ -100,24 +104,34 @@ static void get(struct fixture *f, struct result *r, const char *host,
             .method = "GET", .url = url, .total_ns = total_ns});
 }
 
+static uint64_t opening_ns(const struct result *r)
+{
+  return r->info.connected_ns - r->info.sent_ns;
+}
+
 static void x13_a_slow_resolver_stops_nobody(void **state)
 {
   struct fixture f;
   struct result slow, quick;
   struct net_counts n;
   (void)state;
-  prepare(&f, 400);
+  prepare(&f, 0);
+  atomic_store(&let_go, 0);
   get(&f, &slow, "slow.test", 0);
   get(&f, &quick, "127.0.0.1", 0);
   while (!quick.dones)
     ev_run(f.client.loop, EVRUN_ONCE);
   assert_int_equal(slow.dones, 0);
+  nap(0.2);
+  atomic_store(&let_go, 1);
   run(&f.client);
   assert_int_equal(slow.info.outcome, OUTCOME_OK);
-  assert_true(slow.info.connected_ns - slow.info.sent_ns >= 390 * NS_PER_MS);
+  assert_true(opening_ns(&slow) >= 190 * NS_PER_MS);
   n = net_counts(f.client.net);
-  assert_true(n.dns_ns >= 390 * NS_PER_MS);
-  assert_true(n.connect_ns < 390 * NS_PER_MS);
+  assert_true(n.dns_ns >= 190 * NS_PER_MS);
+  /* The waiting is counted once. */
+  assert_true(n.dns_ns + n.connect_ns <=
+              opening_ns(&slow) + opening_ns(&quick) + NS_PER_MS);
   finish(&f);
   result_free(&slow);
   result_free(&quick);
@@ -160,30 +174,39 @@ static void x13_connections_spread_over_the_addresses(void **state)
   finish(&f);
 }
 
+/* A stalled machine spoils a try. */
+#define TRIES 10
+
 /* Nine of ten refuse. curl opens the next socket often under the number of
  * the last; it must be watched all the same. */
 static void x13_the_next_address_when_one_refuses(void **state)
 {
   struct rawserver server;
   struct client client;
-  struct result r[6] = {{0}};
   char url[64];
+  uint64_t slowest = UINT64_MAX;
   (void)state;
   atomic_store(&last_octet, 0);
   atomic_store(&sleep_ms, 0);
   server_start(&server, notes_address, NULL); /* on 127.0.0.1 alone */
   snprintf(url, sizeof url, "http://tenth.test:%u/", server.port);
   client_init(&client, &(struct net_config){.connections = 6});
-  for (int i = 0; i < 6; i++) {
-    start(&client, &r[i],
-          &(struct xfer_request){
-              .method = "GET", .url = url, .own_connection = true});
-    run(&client);
-    if (r[i].info.outcome != OUTCOME_OK)
-      fail_msg("%s", r[i].info.message);
-    assert_true(r[i].info.done_ns - r[i].info.sent_ns < 150 * NS_PER_MS);
-    result_free(&r[i]);
+  for (int i = 0; i < TRIES && slowest >= 150 * NS_PER_MS; i++) {
+    slowest = 0;
+    for (int k = 0; k < 6; k++) {
+      struct result r = {0};
+      start(&client, &r,
+            &(struct xfer_request){
+                .method = "GET", .url = url, .own_connection = true});
+      run(&client);
+      if (r.info.outcome != OUTCOME_OK)
+        fail_msg("%s", r.info.message);
+      if (r.info.done_ns - r.info.sent_ns > slowest)
+        slowest = r.info.done_ns - r.info.sent_ns;
+      result_free(&r);
+    }
   }
+  assert_true(slowest < 150 * NS_PER_MS);
   client_deinit(&client);
   server_stop(&server);
 }
@@ -209,12 +232,23 @@ static void a_failed_lookup_fails_those_who_waited(void **state)
   finish(&f);
 }
 
+/* A resolver that hangs is waited for by nobody, save by a checker of leaks. */
+static void finish_while_it_hangs(struct fixture *f)
+{
+  finish(f);
+  assert_int_equal(told, 0);
+  atomic_store(&let_go, 1);
+  until_count(&told, asked);
+  nap(0.2);
+}
+
 static void a_deadline_and_a_cancel_while_waiting(void **state)
 {
   struct fixture f;
   struct result r[2];
   (void)state;
-  prepare(&f, 1000);
+  prepare(&f, 0);
+  atomic_store(&let_go, 0);
   get(&f, &r[0], "slow.test", 30 * NS_PER_MS);
   get(&f, &r[1], "slow.test", 0);
   ev_run(f.client.loop, EVRUN_NOWAIT);
@@ -223,24 +257,20 @@ static void a_deadline_and_a_cancel_while_waiting(void **state)
   assert_int_equal(r[0].info.outcome, OUTCOME_TIMEOUT_CONNECT);
   assert_string_equal(r[0].info.message, "no connection within 30 ms");
   assert_int_equal(r[1].info.outcome, OUTCOME_CANCELLED);
-  finish(&f); /* nobody waits for the resolver */
-  nap(1.1);   /* but a checker of leaks would */
+  finish_while_it_hangs(&f);
 }
 
 static void freed_while_waiting(void **state)
 {
   struct fixture f;
   struct result r;
-  uint64_t before;
   (void)state;
-  prepare(&f, 1000);
+  prepare(&f, 0);
+  atomic_store(&let_go, 0);
   get(&f, &r, "slow.test", 0);
   ev_run(f.client.loop, EVRUN_NOWAIT);
-  before = clock_ns();
-  finish(&f);
-  assert_true(clock_ns() - before < 800 * NS_PER_MS);
+  finish_while_it_hangs(&f);
   assert_int_equal(r.dones, 0);
-  nap(1.1);
 }
 
 /* ---- the module alone ---- */

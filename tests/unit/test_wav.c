@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "data/wav.h"

@@ -12,7 +12,11 @@ struct fixture {
   struct client client;
   char url[64];
   struct result r;
+  atomic_uint seen; /* pieces */
 };
+
+/* A stalled machine spoils a try. */
+#define TRIES 10
 
 static void prepare(struct fixture *f, script_fn *script)
 {
@@ -31,8 +35,15 @@ static void finish(struct fixture *f)
   result_free(&f->r);
 }
 
+static void count_piece(struct result *r)
+{
+  atomic_fetch_add((atomic_uint *)r->arg, 1);
+}
+
 static void post(struct fixture *f, struct str body)
 {
+  f->r.on_data = count_piece;
+  f->r.arg = &f->seen;
   start(&f->client, &f->r,
         &(struct xfer_request){.method = "POST", .url = f->url, .body = body});
 }
@@ -43,11 +54,15 @@ static void post(struct fixture *f, struct str body)
     assert_memory_equal((r)->body.p, text, strlen(text));                      \
   } while (0)
 
+/* None is sent before its predecessor was read. */
 static void stream_of_three(struct conn *c)
 {
+  struct fixture *f = c->server->arg;
   while (next_request(c)) {
+    unsigned seen = atomic_load(&f->seen);
     say(c, SSE_HEAD);
-    for (int i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++) {
+      until_count(&f->seen, seen + i);
       nap(0.002);
       chunk(c, "data: {}\n\n");
     }
@@ -251,15 +266,21 @@ static void b118_a_body_of_2_mb_waits_for_nothing(void **state)
 {
   struct fixture f;
   struct buf body = {0};
+  uint64_t took = UINT64_MAX;
   (void)state;
   prepare(&f, big_body);
   while (body.len < 2 * 1024 * 1024)
     buf_adds(&body, "all work and no play ");
-  post(&f, buf_str(&body));
-  run(&f.client);
-  assert_int_equal(f.r.info.outcome, OUTCOME_OK);
-  assert_int_equal(f.r.info.bytes_out, body.len);
-  assert_true(f.r.info.done_ns - f.r.info.sent_ns < 900 * NS_PER_MS);
+  for (int i = 0; i < TRIES && took >= 900 * NS_PER_MS; i++) {
+    result_free(&f.r);
+    f.r = (struct result){0};
+    post(&f, buf_str(&body));
+    run(&f.client);
+    assert_int_equal(f.r.info.outcome, OUTCOME_OK);
+    assert_int_equal(f.r.info.bytes_out, body.len);
+    took = f.r.info.done_ns - f.r.info.sent_ns;
+  }
+  assert_true(took < 900 * NS_PER_MS);
   assert_true(f.r.info.written_ns > f.r.info.connected_ns);
   assert_null(strstr(f.server.last, "Expect"));
   assert_non_null(strstr(f.server.last, "Content-Length: 2097"));

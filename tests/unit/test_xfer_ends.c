@@ -283,7 +283,7 @@ static void headers_without_end(void **state)
   }
 }
 
-/* gzip of "data: 1\n\n" "data: 2\n\n", the first sync-flushed */
+/* gzip of "data: 1\n\n", sync-flushed: the stream goes on */
 static const char zipped[] =
     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x4a\x49\x2c\x49\xb4\x52\x30\xe4"
     "\xe2\x02\x00\x00\x00\xff\xff";
@@ -297,9 +297,7 @@ static void sends_gzip(struct conn *c)
   sayf(c, "%zx\r\n", sizeof zipped - 1);
   send_all(c, zipped, sizeof zipped - 1);
   say(c, "\r\n");
-  nap(0.05);
-  say(c, "6\r\n\x4b\x49\x2c\x49\xb4\x52\r\n");
-  until_closed(c);
+  until_closed(c); /* who waits for more gets nothing */
 }
 
 static void b030_gzip_is_decoded_as_it_arrives(void **state)
@@ -360,21 +358,16 @@ static void b030_other_codings_are_refused_in_clear(void **state)
 
 /* ---- before a request is out ---- */
 
-static unsigned short free_port(void)
-{
-  struct rawserver s;
-  server_start(&s, play, NULL);
-  server_stop(&s);
-  return s.port;
-}
-
 static void nobody_listens(void **state)
 {
   struct result r = {0};
   char url[64];
+  unsigned short port;
+  int fd = refused_port(&port);
   (void)state;
-  snprintf(url, sizeof url, "http://127.0.0.1:%u/", free_port());
+  snprintf(url, sizeof url, "http://127.0.0.1:%u/", port);
   exchange(&r, url, &config);
+  close(fd);
   assert_int_equal(r.info.outcome, OUTCOME_CONNECT);
   assert_non_null(strstr(r.info.message, "refused"));
   assert_int_equal(r.info.status, 0);
@@ -492,13 +485,16 @@ static void b110_through_a_proxy(void **state)
   struct result r = {0};
   struct net_config c = config;
   char setting[64];
+  unsigned short port;
+  int fd = refused_port(&port);
   (void)state;
   proxied(&plain, "http://llm.test/v1");
   proxied(&refused, "https://llm.test/v1");
   proxied(&gone, "https://llm.test/v1");
-  snprintf(setting, sizeof setting, "127.0.0.1:%u", free_port());
+  snprintf(setting, sizeof setting, "127.0.0.1:%u", port);
   c.proxy = setting;
   exchange(&r, "http://llm.test/v1", &c);
+  close(fd);
   assert_int_equal(r.info.outcome, OUTCOME_PROXY);
   result_free(&r);
 }

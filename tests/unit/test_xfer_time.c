@@ -157,7 +157,9 @@ static void a_busy_loop_spoils_its_own_clock_only(void **state)
   uint64_t late;
   enum net_clock clock;
   (void)state;
-  late_reads(false, &late, &clock);
+  late = 0;
+  for (int i = 0; i < TRIES && late <= 15 * NS_PER_MS; i++)
+    late_reads(false, &late, &clock);
   assert_int_equal(clock, NET_CLOCK_READABLE);
   assert_true(late > 15 * NS_PER_MS);
   for (int i = 0; i < TRIES && late >= 10 * NS_PER_MS; i++)
@@ -211,8 +213,9 @@ static void stalls(struct conn *c)
   atomic_store(&f->closed_ns, clock_ns());
 }
 
-static void stalled(const char *path, struct xfer_request q, enum outcome o,
-                    const char *message, bool first_token)
+/* The outcome of one try. */
+static enum outcome stall(const char *path, struct xfer_request q,
+                          const char *message, bool first_token)
 {
   struct fixture f;
   struct result r = {0};
@@ -224,15 +227,27 @@ static void stalled(const char *path, struct xfer_request q, enum outcome o,
   if (first_token)
     xfer_first_token(r.x);
   run(&f.client);
-  assert_int_equal(r.info.outcome, o);
-  assert_string_equal(r.info.message, message);
-  assert_true(r.info.done_ns - r.info.sent_ns >= 45 * NS_PER_MS);
-  assert_true(r.info.done_ns - r.info.sent_ns < 5 * NS_PER_SEC);
-  /* The server sees it go. */
-  while (!atomic_load(&f.closed_ns))
-    nap(0.001);
+  if (r.info.outcome != OUTCOME_TIMEOUT_CONNECT) {
+    assert_string_equal(r.info.message, message);
+    assert_true(r.info.done_ns - r.info.sent_ns >= 45 * NS_PER_MS);
+    assert_true(r.info.done_ns - r.info.sent_ns < 25 * NS_PER_SEC);
+    /* The server sees it go. */
+    while (!atomic_load(&f.closed_ns))
+      nap(0.001);
+  }
   finish(&f);
   result_free(&r);
+  return r.info.outcome;
+}
+
+/* On a machine that stalls so long there is not even a connection in time. */
+static void stalled(const char *path, struct xfer_request q, enum outcome o,
+                    const char *message, bool first_token)
+{
+  enum outcome seen = OUTCOME_TIMEOUT_CONNECT;
+  for (int i = 0; i < TRIES && seen == OUTCOME_TIMEOUT_CONNECT; i++)
+    seen = stall(path, q, message, first_token);
+  assert_int_equal(seen, o);
 }
 
 static void b091_deadlines(void **state)
@@ -269,7 +284,8 @@ static void b091_the_others_go_on(void **state)
     start(&f.client, &r[i],
           &(struct xfer_request){.method = "GET",
                                  .url = i == 1 ? bad : good,
-                                 .idle_ns = 500 * NS_PER_MS});
+                                 .idle_ns = i == 1 ? 500 * NS_PER_MS
+                                                   : 60 * NS_PER_SEC});
   run(&f.client);
   assert_int_equal(r[0].info.outcome, OUTCOME_OK);
   assert_int_equal(r[1].info.outcome, OUTCOME_TIMEOUT_IDLE);
@@ -305,27 +321,40 @@ static void oversleep(struct result *r)
     ev_timer_start(r->client->loop, r->arg);
 }
 
-static void deadlines_move_with_arrivals(void **state)
+static bool moves_with_arrivals(void)
 {
   struct fixture f;
   ev_timer sleeper;
   struct result r = {.on_data = oversleep, .arg = &sleeper};
   struct xfer_request q;
-  (void)state;
+  bool ok = true;
   prepare(&f, trickles);
-  for (int i = 0; i < 2; i++) { /* the second finds the timer of the first */
+  for (int i = 0; ok && i < 2; i++) { /* the second finds the timer of the first
+                                       */
     q = request(&f);
     q.idle_ns = 400 * NS_PER_MS;
     r.pieces = 0;
     ev_timer_init(&sleeper, oversleep_in_loop, 0, 0);
     start(&f.client, &r, &q);
     run(&f.client);
-    if (r.info.outcome != OUTCOME_OK)
-      fail_msg("%s", r.info.message);
+    ok = r.info.outcome == OUTCOME_OK;
+    if (!ok)
+      print_message("# %s\n", r.info.message);
     nap(0.5);
   }
   finish(&f);
   result_free(&r);
+  return ok;
+}
+
+/* A server that stalls so long spoils a try. */
+static void deadlines_move_with_arrivals(void **state)
+{
+  bool ok = false;
+  (void)state;
+  for (int i = 0; i < TRIES && !ok; i++)
+    ok = moves_with_arrivals();
+  assert_true(ok);
 }
 
 static void no_connection_in_time(void **state)
