@@ -1,6 +1,7 @@
 """Fixtures. Everything that a test starts is stopped when it ends."""
 
 import os
+import socket
 
 import pytest
 
@@ -52,6 +53,31 @@ def mock(tmp_path, closing):
 def raw_server(closing):
     """raw_server(answer) sends exactly those bytes."""
     return lambda answer, **more: closing(raw.RawServer(answer, **more))
+
+
+@pytest.fixture
+def refused(closing):
+    """The URL of a port that nobody listens on, nor will."""
+    return closing(raw.Refused()).url
+
+
+@pytest.fixture
+def ipv6():
+    """Where the machine has it."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("no IPv6 here")
+
+
+@pytest.fixture
+def localhost():
+    """The name, where the machine knows it."""
+    try:
+        socket.getaddrinfo("localhost", 80, socket.AF_INET)
+    except OSError:
+        pytest.skip("localhost has no address here")
+    return "localhost"
 
 
 @pytest.fixture

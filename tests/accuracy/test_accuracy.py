@@ -9,6 +9,7 @@ The bounds are generous: they catch a wrong clock, not a slow machine."""
 import statistics
 
 import pytest
+from harness.stalls import stalls_spoil_a_try, timely
 
 TTFT, ITL = 50, 10
 SCENARIO = """
@@ -70,6 +71,7 @@ def table():
     (100, 200, 5, 25, 5),
     (1000, 1000, 20, 80, 30),
 ])
+@stalls_spoil_a_try
 def test_against_the_servers_log(stoke, mock, tmp_path, table, streams,
                                  requests, mean_limit, p99_limit, deviation):
     tokens = 100
@@ -81,13 +83,14 @@ def test_against_the_servers_log(stoke, mock, tmp_path, table, streams,
     assert r.outcomes == {"ok": requests}
     ttft, gaps, server_ttft, server_gaps = compare(r.requests, server.stop())
     client = r.stoke["client"]
-    table.append((
+    row = (
         streams, len(gaps) + len(ttft), f"{statistics.fmean(ttft):.3f}",
         f"{percentile(ttft, 99):.3f}", f"{statistics.fmean(gaps):.4f}",
         f"{statistics.pstdev(gaps):.3f}", f"{statistics.fmean(server_ttft):.2f}",
-        f"{statistics.pstdev(server_gaps):.3f}", client["verdict"]))
+        f"{statistics.pstdev(server_gaps):.3f}", client["verdict"])
     assert min(ttft) > -0.1, "earlier than it was sent: a wrong clock"
-    assert statistics.fmean(ttft) < mean_limit
-    assert percentile(ttft, 99) < p99_limit
-    assert abs(statistics.fmean(gaps)) < 1
-    assert statistics.pstdev(gaps) < deviation
+    timely(statistics.fmean(ttft) < mean_limit
+           and percentile(ttft, 99) < p99_limit
+           and abs(statistics.fmean(gaps)) < 1
+           and statistics.pstdev(gaps) < deviation, row)
+    table.append(row)

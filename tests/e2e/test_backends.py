@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from harness.raw import FIN
+from harness.stalls import stalls_spoil_a_try, timely
 
 STREAMS = Path(__file__).parents[1] / "data" / "streams"
 TEXT = "Hello there, this is what the fixture says, in a few small pieces."
@@ -266,6 +267,7 @@ def asked(scenario, endpoint, more=""):
 @pytest.mark.asan
 @pytest.mark.parametrize("endpoint", TEXTUAL)
 @pytest.mark.parametrize("stream", [True, False])
+@stalls_spoil_a_try
 def test_mock_figures(stoke, mock, scenario, endpoint, stream):
     server = mock("--ttft", "30ms", "--itl", "5ms", "--cached", "0.5",
                   "--fault", "reasoning:2")
@@ -287,7 +289,8 @@ def test_mock_figures(stoke, mock, scenario, endpoint, stream):
         assert (q["ttft_ms"] is not None) == stream
     if stream:
         assert all(q["events"] == 6 for q in truth.values())
-        assert 30 <= r.json["median_ttft_ms"] < 60
+        assert r.json["median_ttft_ms"] >= 30
+        timely(r.json["median_ttft_ms"] < 60, r)
 
 
 @pytest.mark.parametrize("endpoint", ["responses", "anthropic"])
@@ -344,14 +347,16 @@ def test_mock_keys(stoke, mock, scenario):
     ('endpoint = "embeddings", prompt = "a b", dimensions = 3', 2),
     ('endpoint = "rerank", prompt = "q", documents = { "a b", "c d" }', 5),
     ('endpoint = "/rerank", prompt = "q", documents = { "a" }', 2)])
+@stalls_spoil_a_try
 def test_mock_pooling(stoke, mock, scenario, table, tokens):
     server = mock("--ttft", "20ms")
     r = stoke.run("-u", server.url, scenario(asking("{" + table + "}")),
                   "-n", 6, "-c", 3)
     assert r.outcomes == {"ok": 6}
     assert r.json["total_input_tokens"] == 6 * tokens
-    assert 20 <= r.json["median_e2el_ms"] < 50
     assert "usage" not in r.err  # the pre-flight misses nothing
+    assert r.json["median_e2el_ms"] >= 20
+    timely(r.json["median_e2el_ms"] < 50, r)
 
 
 # ---- against a server that nobody here wrote ----
@@ -359,6 +364,7 @@ def test_mock_pooling(stoke, mock, scenario, table, tokens):
 
 @pytest.mark.parametrize("endpoint", ["responses", "anthropic", "ollama",
                                       "ollama_generate"])
+@stalls_spoil_a_try
 def test_aimock(stoke, aimock, scenario, endpoint):
     server = aimock(FIXTURES, "-c", 8, "-l", 10)
     case = scenario(f"""return {{
@@ -371,7 +377,7 @@ def test_aimock(stoke, aimock, scenario, endpoint):
     assert r.outcomes == {"ok": 4}
     pieces = -(-len(TEXT) // 8)
     assert all(q["chunks"] == pieces for q in r.requests)
-    assert 8 < r.json["median_itl_ms"] < 60
+    timely(8 < r.json["median_itl_ms"] < 60, r)
 
 
 @pytest.mark.parametrize("endpoint", ["responses", "anthropic", "ollama"])

@@ -491,10 +491,8 @@ def test_threads_that_all_fail_and_one_that_does_not(serve, raw_server):
     assert "hopeless" not in r.out and "of 400 requests)" in r.out
 
 
-def test_refused_says_what_to_do(serve):
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+def test_refused_says_what_to_do(serve, refused):
+    port = refused.rsplit(":", 1)[1]
     r = serve(None, "--host", "127.0.0.1", "--port", port, "--num-prompts", 3,
               code=1)
     assert "nothing listens there" in r.err
@@ -619,11 +617,9 @@ def test_a_configuration_in_a_file(serve, raw_server, tmp_path):
 
 # ---- until it is ready ----
 
-def test_b122_nobody_there_is_said_to_the_end(serve, raw_server):
+def test_b122_nobody_there_is_said_to_the_end(serve, refused):
     """And not that the last look had no time left."""
-    server = raw_server(answer)
-    server.close()
-    r = serve(server.url, "--num-prompts", 2, "--ready-check-timeout-sec", 1,
+    r = serve(refused, "--num-prompts", 2, "--ready-check-timeout-sec", 1,
               code=1)
     assert "refused" in r.err and "no connection within" not in r.err
 
@@ -641,7 +637,7 @@ def test_b122_gives_up_in_time(serve, mock):
     start = time.monotonic()
     r = serve(mock("--ready-after", "1h").url, "--num-prompts", 2,
               "--ready-check-timeout-sec", 1, code=1)
-    assert 1 <= time.monotonic() - start < 20
+    assert 1 <= time.monotonic() - start < 60
     assert "Initial test run failed" in r.err and "Benchmark Result" not in r.out
 
 

@@ -154,16 +154,14 @@ def test_bad_name(check):
     assert found.json["next"].startswith("stoke check")
 
 
-def test_closed_port(check, raw_server):
-    server = raw_server([])
-    server.close()
-    found = check(server.url, code=1)
+def test_closed_port(check, refused):
+    found = check(refused, code=1)
     assert found.wrong == {"connect"} and "refused" in found.all("connect")
 
 
-def test_name_and_its_addresses(check, mock):
+def test_name_and_its_addresses(check, mock, localhost):
     server = mock(*MOCK)
-    found = check(server.url.replace("127.0.0.1", "localhost"))
+    found = check(server.url.replace("127.0.0.1", localhost))
     assert "localhost is" in found.all("name")
     assert "127.0.0.1" in found.all("name")
 
@@ -721,11 +719,9 @@ def test_b110_proxy_is_told(check, raw_server):
     assert proxy.requests
 
 
-def test_dead_proxy(check, raw_server):
-    server = raw_server([])
-    server.close()
+def test_dead_proxy(check, refused):
     found = check("http://model.invalid:8000", code=1,
-                  env={"http_proxy": server.url})
+                  env={"http_proxy": refused})
     assert found.wrong == {"proxy"} and "http_proxy" in found.all("proxy")
 
 

@@ -75,7 +75,7 @@ def test_starts_fast(say):
         start = time.monotonic()
         say("--version")
         return time.monotonic() - start
-    assert min(once() for _ in range(5)) < 0.1 * PATIENCE
+    assert any(once() < 0.1 * PATIENCE for _ in range(50))
 
 
 # ---- mistakes ----
@@ -181,7 +181,7 @@ def test_no_scheme_is_told(stoke, raw_server):
     assert "no scheme" in r.err and len(server.requests) == 1
 
 
-def test_ipv6(stoke, raw_server):
+def test_ipv6(stoke, raw_server, ipv6):
     server = raw_server(lambda r: fine(), host="::1")
     stoke.load(server.url + "/v1", "-n", 1)
     assert len(server.requests) == 1
@@ -296,10 +296,8 @@ def test_preflight_refused_key_is_named_not_shown(stoke, raw_server):
     assert "sk-0123456789" not in r.err
 
 
-def test_preflight_nobody_there(stoke, raw_server):
-    server = raw_server([])
-    server.close()
-    r = preflight(stoke, server, code=1)
+def test_preflight_nobody_there(stoke, refused):
+    r = preflight(stoke, refused, code=1)
     assert "refused" in r.err and "nothing listens there" in r.err
 
 
@@ -358,10 +356,8 @@ def test_models_are_asked_with_key_and_headers(stoke, raw_server):
     assert get.headers["x-a"] == "1" and "tiny" in r.err
 
 
-def test_no_model_and_nobody_there(stoke, raw_server):
-    server = raw_server([])
-    server.close()
-    r = stoke.run("-u", server.url, "-n", 1, code=1)
+def test_no_model_and_nobody_there(stoke, refused):
+    r = stoke.run("-u", refused, "-n", 1, code=1)
     assert "nothing listens there" in r.err
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from harness.raw import delta, stream, text, usage, whole
+from harness.stalls import stalls_spoil_a_try, timely
 
 pytestmark = pytest.mark.asan
 
@@ -99,15 +100,19 @@ def test_an_absolute_address_of_the_server_gets_the_key(script, stoke,
     assert server.requests[0].headers["authorization"] == "Bearer k"
 
 
+@stalls_spoil_a_try
 def test_timeouts_and_nobody_there(script, raw_server):
     slow = raw_server(lambda r: [30, whole({})])
     r = script(f"""
     local r = s:http {{ url = "{slow.url}", timeout = 0.2 }}
-    assert(r.outcome == "timeout_total", r.outcome)
+    s:log("first: " .. r.outcome)
     r = s:http {{ url = "http://127.0.0.1:1/", timeout = "5s" }}
     assert(r.outcome == "connect", r.outcome)
     s:request {{ prompt = "x" }}""", "--num-sessions", 1)
-    assert r.outcomes == {"ok": 1} and r.seconds < 20
+    assert r.outcomes == {"ok": 1} and r.seconds < 25
+    # A stall may leave not even a connection in time.
+    timely("first: timeout_connect" not in r.err, r)
+    assert "first: timeout_total" in r.err
 
 
 @pytest.mark.parametrize("table, words", [

@@ -4,6 +4,7 @@ import math
 
 import pytest
 from harness.program import PATIENCE
+from harness.stalls import stalls_spoil_a_try, timely
 
 ASK = 'request = function(ctx) return { prompt = "hi", max_tokens = 2 } end'
 
@@ -18,6 +19,7 @@ def due_times(result):
     return sorted(q["due_s"] for q in result.requests)
 
 
+@stalls_spoil_a_try
 def test_stages_follow_each_other(stoke, mock):
     server = mock("--ttft", "5ms", "--tokens", 2)
     r = stoke.load(server.url,
@@ -35,8 +37,9 @@ def test_stages_follow_each_other(stoke, mock):
     assert stages[0]["target"]["request_rate"] == [10.0, 90.0]
     assert stages[1]["target"]["max_concurrency"] == 3.0
     assert sum(s["figures"]["sent"] for s in stages) == len(r.requests)
-    assert stages[1]["start_s"] == pytest.approx(1, abs=0.1 * PATIENCE)
     assert "ramp" in r.out and "closed" in r.out
+    assert stages[1]["start_s"] >= 1
+    timely(stages[1]["start_s"] < 1 + 0.1 * PATIENCE, stages)
 
 
 @pytest.mark.parametrize("threads", [2, 4])
@@ -51,12 +54,13 @@ def test_stages_do_not_depend_on_threads(stoke, mock, threads):
     assert one == many
 
 
+@stalls_spoil_a_try
 def test_a_scenario_may_ramp_its_concurrency(stoke, mock, tmp_path):
     server = mock("--ttft", "50ms", "--tokens", 1)
     path = scenario(tmp_path, "return { %s, load = { duration = '1s', "
                     "max_concurrency = { 1, 8 } } }" % ASK)
     r = stoke.load(server.url, path)
-    assert r.json["max_concurrent_requests"] in (7, 8)
+    timely(r.json["max_concurrent_requests"] in (7, 8), r)
     assert len([q for q in r.requests if q["sent_s"] < 0.1]) <= 3
 
 
@@ -98,16 +102,18 @@ def test_a_wrong_curve_sends_nothing(stoke, raw_server, tmp_path, function,
     assert said in r.err and not server.requests
 
 
+@stalls_spoil_a_try
 def test_overflow_drop_counts_and_forgets(stoke, mock):
     server = mock("--ttft", "200ms", "--tokens", 1)
     r = stoke.load(server.url, "-R", 50, "--arrival", "constant", "-d", "1s",
                    "-c", 2, "--overflow", "drop")
     figures = r.json["stoke"]["figures"]
     assert figures["sent"] + figures["unsent"] == 50
-    assert 8 <= figures["sent"] <= 12
-    assert max(q["queue_ms"] for q in r.requests) < 50 * PATIENCE
+    timely(8 <= figures["sent"] <= 12, figures)
+    timely(max(q["queue_ms"] for q in r.requests) < 50 * PATIENCE, r)
 
 
+@stalls_spoil_a_try
 def test_a_cap_on_those_without_a_first_token(stoke, mock):
     server = mock("--ttft", "100ms", "--itl", "100ms", "--tokens", 5)
     r = stoke.load(server.url, "-R", 100, "--arrival", "constant", "-n", 12,
@@ -122,15 +128,17 @@ def test_a_cap_on_those_without_a_first_token(stoke, mock):
     # It caps no others: these go on while more are sent.
     answering = max(sum(q["sent_s"] <= p["sent_s"] < q["done_s"] for q in r.requests)
                     for p in r.requests)
-    assert answering > 3
+    timely(answering > 3, answering)
 
 
+@stalls_spoil_a_try
 def test_pacing_spaces_the_starts_of_a_slot(stoke, mock):
     server = mock("--ttft", "5ms", "--tokens", 1)
     r = stoke.load(server.url, "-c", 1, "-n", 6, "--pacing", "100ms")
     due = due_times(r)
     for a, b in zip(due, due[1:]):
-        assert b - a == pytest.approx(0.1, abs=0.02 * PATIENCE)
+        assert b - a >= 0.0999
+        timely(b - a < 0.1 + 0.02 * PATIENCE, due)
 
 
 CONTROL = """
@@ -151,6 +159,7 @@ return {
 
 
 @pytest.mark.parametrize("threads", [0, 1, 3])
+@stalls_spoil_a_try
 def test_control_sets_measures_and_reports(stoke, mock, tmp_path, threads):
     server = mock("--ttft", "20ms", "--tokens", 2)
     path = scenario(tmp_path, CONTROL % (ASK, ""))
@@ -158,11 +167,13 @@ def test_control_sets_measures_and_reports(stoke, mock, tmp_path, threads):
     custom, stages = r.json["stoke"]["custom"], r.json["stoke"]["stages"]
     assert r.json["stoke"]["stop_reason"] == "control"
     assert [s["label"] for s in stages] == ["20 rps", "60 rps"]
-    assert custom["at20"]["completed"] == pytest.approx(10, abs=2 * PATIENCE)
-    assert custom["at60"]["rate"] == pytest.approx(60, rel=0.15 * PATIENCE)
-    assert 0.015 < custom["at60"]["p99"] < 0.1 * PATIENCE
     assert custom["at60"]["errors"] == 0
-    assert stages[0]["duration_s"] == pytest.approx(0.5, abs=0.1 * PATIENCE)
+    assert custom["at60"]["p99"] > 0.015
+    assert stages[0]["duration_s"] >= 0.499
+    timely(custom["at20"]["completed"] == pytest.approx(10, abs=2 * PATIENCE)
+           and custom["at60"]["rate"] == pytest.approx(60, rel=0.15 * PATIENCE)
+           and custom["at60"]["p99"] < 0.1 * PATIENCE
+           and stages[0]["duration_s"] < 0.5 + 0.1 * PATIENCE, custom, stages)
 
 
 def test_control_may_stop_with_a_reason(stoke, mock, tmp_path):
@@ -187,7 +198,7 @@ def test_control_ends_with_the_duration(stoke, mock, tmp_path):
     path = scenario(tmp_path, CONTROL % (ASK, 'run:sleep("60s")'))
     r = stoke.load(server.url, path, "-d", "2s")
     assert r.json["stoke"]["stop_reason"] == "duration"
-    assert r.seconds < 10 * PATIENCE
+    assert r.seconds < 40 * PATIENCE
 
 
 def test_the_burst_scenario_bursts(stoke, mock):
@@ -314,9 +325,10 @@ def seen_and_planned(stoke, mock, tmp_path, *flags):
 def assert_kept(seen, planned):
     """Never before it was due; mostly at once. A busy machine may stall."""
     late = sorted(s - p for (s, _), p in zip(seen, planned))
-    # Their first instants are not quite the same one.
-    assert late[0] > -0.02 * PATIENCE
-    assert late[len(late) // 2] < 0.03 * PATIENCE
+    # Their first instants are not quite the same one: was the first of all
+    # held up on its way, the others seem early.
+    timely(late[0] > -0.02 * PATIENCE, late[:9])
+    timely(late[len(late) // 2] < 0.03 * PATIENCE, late)
 
 
 @pytest.mark.parametrize("flags, counts", [
@@ -326,15 +338,18 @@ def assert_kept(seen, planned):
     (("--stage", "1s rate=10..90 constant exponential"), {0.5: 10, 0.75: 20}),
     (("--stage", "1s rate=20..80 constant step steps=4"), {0.25: 5, 0.5: 15, 0.75: 30}),
 ])
+@stalls_spoil_a_try
 def test_the_server_sees_the_timetable(stoke, mock, tmp_path, flags, counts):
     seen, planned = seen_and_planned(stoke, mock, tmp_path, *flags)
     assert_kept(seen, planned)
     for t, n in counts.items():
-        assert len([p for p in planned if p < t - 1e-3]) == pytest.approx(n, abs=1)
+        timely(len([p for p in planned if p < t - 1e-3])
+               == pytest.approx(n, abs=1), t, planned)
 
 
 @pytest.mark.parametrize("flags", [
     ("-R", 150, "-n", 200), ("-R", 150, "-n", 200, "--burstiness", 0.3)])
+@stalls_spoil_a_try
 def test_the_server_sees_the_same_on_any_threads(stoke, mock, tmp_path, flags):
     runs = [seen_and_planned(stoke, mock, tmp_path, *flags, "--seed", 5,
                              "--threads", n) for n in (1, 2, 4)]
@@ -345,6 +360,7 @@ def test_the_server_sees_the_same_on_any_threads(stoke, mock, tmp_path, flags):
         assert {h for _, h in seen} == {h for _, h in runs[0][0]}
 
 
+@stalls_spoil_a_try
 def test_the_server_sees_a_trace(stoke, mock, tmp_path):
     server = mock("--ttft", "1ms")
     # Not in order, from an instant of its own, three at once.
@@ -357,13 +373,15 @@ def test_the_server_sees_a_trace(stoke, mock, tmp_path):
     assert_kept([(t, None) for t, _ in seen], [p for _, p in seen])
 
 
+@stalls_spoil_a_try
 def test_b080_threads_begin_together(stoke, mock, tmp_path):
     seen, planned = seen_and_planned(stoke, mock, tmp_path, "-R", 400, "--arrival",
                                      "constant", "-d", "1500ms", "--threads", 4)
     assert_kept(seen, planned)
-    assert len([p for p in planned if p < 1 - 1e-3]) == pytest.approx(400, abs=2)
+    timely(len([p for p in planned if p < 1 - 1e-3])
+           == pytest.approx(400, abs=2), planned)
     # Nobody starts with a burst: the first of each thread are spread as planned.
-    assert len([t for t, _ in seen if t < 0.05]) <= 21 + 20 * PATIENCE
+    timely(len([t for t, _ in seen if t < 0.05]) <= 21 + 20 * PATIENCE, seen)
 
 
 def test_b077_numbers_of_stages_and_of_the_run(stoke, mock):

@@ -10,6 +10,7 @@ import time
 import zlib
 
 import pytest
+from harness.stalls import stalls_spoil_a_try, timely
 
 CHAT = {"model": "m", "stream": True, "max_tokens": 4,
         "messages": [{"role": "user", "content": "one two three"}]}
@@ -108,11 +109,12 @@ class Client:
         found = re.search(rb"content-length: (\d+)", head)
         return bool(found) and len(rest) >= int(found.group(1))
 
-    def read(self, wait=10):
-        """Until the answer is whole, the other side ends, or `wait` s."""
+    def read(self, wait=30, enough=lambda raw: False):
+        """Until the answer is whole or `enough`, the other side ends, or
+        `wait` s."""
         raw, reads, end = b"", [], "open"
         limit = time.monotonic() + wait
-        while not self.whole(raw) and time.monotonic() < limit:
+        while not (self.whole(raw) or enough(raw)) and time.monotonic() < limit:
             self.s.settimeout(max(limit - time.monotonic(), 0.001))
             try:
                 got = self.s.recv(1 << 20)
@@ -128,10 +130,11 @@ class Client:
             raw += got
         return Answer(raw, reads, end)
 
-    def ask(self, body=CHAT, path="/v1/chat/completions", wait=10, **mock):
+    def ask(self, body=CHAT, path="/v1/chat/completions", wait=30,
+            enough=lambda raw: False, **mock):
         self.send("POST", path, body,
                   {f"x-mock-{k.replace('_', '-')}": v for k, v in mock.items()})
-        return self.read(wait)
+        return self.read(wait, enough)
 
     def get(self, path, **headers):
         self.send("GET", path, headers=headers)
@@ -217,9 +220,10 @@ def test_bad_bodies(client):
         assert a.status == 400 and a.json["error"]["code"] == 400
 
 
+@stalls_spoil_a_try
 def test_no_models_and_a_late_start(mock, connect):
     c = connect(mock("--models", "none", "--ready-after", "300ms"))
-    assert c.get("/health").status == 503
+    timely(c.get("/health").status == 503)
     end = time.monotonic() + 10
     while c.get("/health").status != 200:
         assert time.monotonic() < end
@@ -321,6 +325,7 @@ def test_usage_as_it_is_asked_for(client):
     assert client.ask(usage_always="").events[-1]["usage"]
 
 
+@stalls_spoil_a_try
 def test_cached_prompts(mock, connect):
     body = {**CHAT, "stream": False,
             "messages": [{"role": "user", "content": "w " * 100}]}
@@ -335,7 +340,7 @@ def test_cached_prompts(mock, connect):
     start = time.monotonic()
     second = c.ask(body)
     assert second.json["usage"]["prompt_tokens_details"]["cached_tokens"] == 96
-    assert time.monotonic() - start < 0.8  # 4 words, not 100
+    timely(time.monotonic() - start < 0.8)  # 4 words, not 100
 
 
 # ---- time ----
@@ -380,8 +385,10 @@ def test_stall_in_the_middle(client):
     a = client.ask({**CHAT, "max_tokens": 6}, stall="3:150ms")
     assert len(a.contents) == 6
     assert a.ms(b'"content":"') >= 5 + 5 + 150
-    a = client.ask(stall="2", wait=0.3)
+    a = client.ask(stall="2", enough=lambda raw: raw.count(b'"content":') == 3)
     assert a.end == "open" and len(a.contents) == 2
+    a = client.read(0.3)
+    assert (a.raw, a.end) == (b"", "open")
 
 
 # ---- faults in place of an answer ----
@@ -419,7 +426,7 @@ def test_answers_that_are_none(client):
 @pytest.mark.parametrize("fault, end", [("close", "fin"), ("rst", "rst"),
                                         ("hang", "open")])
 def test_no_byte(client, fault, end):
-    a = client.ask(fault=fault, wait=0.3)
+    a = client.ask(fault=fault, wait=0.3 if end == "open" else 30)
     assert (a.raw, a.end) == (b"", end)
 
 
@@ -510,9 +517,10 @@ def test_bad_json_and_blanks(client):
     assert len(client.ask(blank=1).contents) == 3
 
 
+@stalls_spoil_a_try
 def test_b001_b002_b021_roles_and_empty_deltas(client):
     a = client.ask(fault="early-role,ttft:150ms")
-    assert a.ms(b'"role"') < a.ms(b'"content":"')
+    timely(a.ms(b'"role"') < a.ms(b'"content":"'), a.reads)
     assert a.ms(b'"length"') >= 150 + 3
     a = client.ask(fault="null-deltas:2,empty-deltas:1,tokens:0")
     assert a.deltas == [{"role": "assistant", "content": ""},
@@ -533,6 +541,7 @@ def test_line_ends(client):
         assert b"\n" not in body.replace(b"\r\n", b"")
 
 
+@stalls_spoil_a_try
 def test_x08_b011_comments_marks_and_lines(client):
     assert client.ask(bom="").body.startswith(b"\xef\xbb\xbfdata: ")
     a = client.ask(comments="")
@@ -540,7 +549,7 @@ def test_x08_b011_comments_marks_and_lines(client):
     a = client.ask(multi_line="")
     assert a.body.count(b"data: ") == 11 and len(a.events) == 5
     a = client.ask(fault="ping:20ms,ttft:150ms")
-    assert 3 <= a.body.count(b": ping\n\n") <= 8
+    timely(3 <= a.body.count(b": ping\n\n") <= 8, a.body)
 
 
 def test_b032_a_huge_event(client):
@@ -562,6 +571,7 @@ def test_other_texts(client):
 # ---- on the wire ----
 
 @pytest.mark.asan
+@stalls_spoil_a_try
 def test_b003_split_at_every_byte(client):
     whole = client.ask()
     a = client.ask(split="")
@@ -569,7 +579,8 @@ def test_b003_split_at_every_byte(client):
     assert "".join(a.contents) == "".join(whole.contents)
     a = client.ask(split="7:1ms")
     assert {len(c) for c in a.chunks[:-1]} <= set(range(1, 8))
-    assert len(a.reads) > 10 and len(a.events) == 5
+    assert len(a.events) == 5
+    timely(len(a.reads) > 10, a.reads)
 
 
 def test_b005_split_in_a_character(client):
@@ -672,6 +683,7 @@ def test_help_teaches(stoke):
 
 # ---- capacity ----
 
+@stalls_spoil_a_try
 def test_slots_queue_and_refusal(mock, connect):
     server = mock("--slots", 2, "--queue", 1, "--reject-status", 429,
                   "--ttft", "200ms", "--itl", 0)
@@ -680,12 +692,14 @@ def test_slots_queue_and_refusal(mock, connect):
         c.send("POST", "/v1/chat/completions", CHAT)
         time.sleep(0.02)
     statuses = [c.read().status for c in clients]
-    assert statuses == [200, 200, 200, 429]
+    # They may come together, and late, when one of us stalls.
+    timely(statuses == [200, 200, 200, 429], statuses)
     log = {line["connection"]: line for line in server.stop()}
-    assert log[3]["start_ns"] - log[3]["recv_ns"] > 100e6
+    timely(log[3]["start_ns"] - log[3]["recv_ns"] > 100e6, log[3])
     assert (log[3]["running"], log[3]["waiting"]) == (2, 0)
 
 
+@stalls_spoil_a_try
 def test_saturation_is_where_it_was_said(mock, connect):
     server = mock("--slots", 4, "--step", "4ms+1ms", "--tokens", 10)
     said = float(re.search(r"saturated at ([\d.]+) requests/s",
@@ -706,7 +720,7 @@ def test_saturation_is_where_it_was_said(mock, connect):
         c.read()
     log = sorted(server.stop(), key=lambda line: line["last_ns"])[4:]
     rate = (len(log) - 1) / ((log[-1]["last_ns"] - log[0]["last_ns"]) / 1e9)
-    assert 0.9 * said < rate < 1.15 * said
+    timely(0.9 * said < rate < 1.15 * said, rate)
     assert max(line["running"] for line in log) <= 4
 
 
@@ -725,10 +739,10 @@ def test_b086_hold_until(mock, connect):
 
 def test_idle_connections_are_closed(mock, connect):
     c = connect(mock("--idle-close", "200ms", "--ttft", 0, "--itl", 0))
-    assert c.ask().status == 200
     start = time.monotonic()
+    assert c.ask().status == 200
     assert c.read().end == "fin"
-    assert 0.1 < time.monotonic() - start
+    assert time.monotonic() - start >= 0.2
 
 
 def test_it_ends_by_itself(stoke, mock, connect):
@@ -741,7 +755,7 @@ def test_it_ends_by_itself(stoke, mock, connect):
     assert server.process.wait().code == 0
 
 
-def test_ipv6(mock, closing):
+def test_ipv6(mock, ipv6):
     server = mock("--host", "::1")
     assert server.url == f"http://[::1]:{server.port}"
     with socket.create_connection(("::1", server.port)) as s:
@@ -759,7 +773,7 @@ def test_the_log_tells_of_everything(mock, connect):
     c.ask(status=500)
     gone = connect(server)
     gone.send("POST", "/v1/chat/completions", CHAT, {"x-mock-stall": "1"})
-    gone.read(0.1)
+    gone.read(enough=lambda raw: raw.count(b'"content":') == 2)
     gone.close()
     c.ask(cut="1:rst")
     log = server.stop()

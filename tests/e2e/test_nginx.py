@@ -3,6 +3,7 @@ to streams must show, and nothing else."""
 
 import pytest
 from harness.raw import delta, stream, text, usage
+from harness.stalls import stalls_spoil_a_try, timely
 
 EVENTS = 12
 
@@ -17,6 +18,7 @@ def upstream(raw_server):
 
 
 @pytest.mark.asan
+@stalls_spoil_a_try
 def test_tls_and_few_requests_a_connection(stoke, upstream, nginx,
                                            certificate):
     tls = certificate()
@@ -26,18 +28,20 @@ def test_tls_and_few_requests_a_connection(stoke, upstream, nginx,
     assert r.json["total_output_tokens"] == 24 * EVENTS
     assert 8 <= r.stoke["network"]["opened"] <= 12
     gaps = [gap for q in r.requests for gap in q["itl_ms"]]
-    assert 15 < sorted(gaps)[len(gaps) // 2] < 60
     assert all(q["ttft_ms"] >= 50 for q in r.requests)
+    timely(15 < sorted(gaps)[len(gaps) // 2] < 60, gaps)
 
 
+@stalls_spoil_a_try
 def test_limit_req_is_rate_limiting(stoke, upstream, nginx):
     gateway = nginx(
         upstream.url, http="limit_req_zone all zone=one:1m rate=5r/s;",
         location="limit_req zone=one burst=2 nodelay; limit_req_status 429; "
                  "proxy_buffering off;")
     r = stoke.load(gateway.url, "-n", 20, "-c", 10)
-    assert r.outcomes["rate_limited"] > 5 and r.outcomes["ok"] >= 3
-    assert sum(r.outcomes.values()) == 20
+    assert set(r.outcomes) == {"ok", "rate_limited"}
+    assert sum(r.outcomes.values()) == 20 and r.outcomes["ok"] >= 3
+    timely(r.outcomes["rate_limited"] > 5, r)
 
 
 def test_b110_buffering_and_gzip(stoke, upstream, nginx):
@@ -64,10 +68,8 @@ def test_gzip_held_to_the_end_is_told(stoke, upstream, nginx):
     assert all(q["ttft_ms"] > 200 for q in r.requests)
 
 
-def test_dead_upstream(stoke, raw_server, nginx):
-    server = raw_server([])
-    server.close()
-    r = stoke.load(nginx(server.url).url, "-n", 3, code=1)
+def test_dead_upstream(stoke, refused, nginx):
+    r = stoke.load(nginx(refused).url, "-n", 3, code=1)
     assert r.outcomes == {"http_5xx": 3}
     assert {q["status"] for q in r.requests} == {502}
 

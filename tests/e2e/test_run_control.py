@@ -10,6 +10,7 @@ import time
 import pytest
 from harness.program import PATIENCE
 from harness.raw import delta, stream, text, whole
+from harness.stalls import stalls_spoil_a_try, timely
 
 
 def answer_after(seconds):
@@ -22,15 +23,17 @@ UNAUTHORIZED = [whole({"error": {"message": "Incorrect API key"}},
 
 # ---- pace ----
 
+@stalls_spoil_a_try
 def test_b074_open_loop_keeps_its_timetable(stoke, mock):
     server = mock("--ttft", "5ms", "--tokens", 1)
     r = stoke.load(server.url, "-R", 200, "--arrival", "constant", "-n", 600)
     due = sorted(q["due_s"] for q in r.requests)
     assert due[-1] - due[0] == pytest.approx(599 / 200, abs=0.001)
-    late = sorted(q["queue_ms"] for q in r.requests)
-    assert late[-1] < 1000 and late[len(late) // 2] < 50 * PATIENCE
-    assert r.json["duration"] == pytest.approx(3, abs=0.3)
     assert r.json["request_rate"] == 200
+    assert r.json["duration"] > 2.99
+    late = sorted(q["queue_ms"] for q in r.requests)
+    timely(late[-1] < 1000 and late[len(late) // 2] < 50 * PATIENCE, late)
+    timely(r.json["duration"] < 3.3, r)
 
 
 def test_b075_no_slots_is_refused(stoke, raw_server):
@@ -48,14 +51,16 @@ def test_b076_fractional_rates(stoke, raw_server):
     assert due[3] - due[0] == pytest.approx(3 / 2.5, abs=0.001)
 
 
+@stalls_spoil_a_try
 def test_b081_slots_are_refilled_at_once(stoke, mock):
     server = mock("--ttft", "100ms", "--tokens", 1)
     r = stoke.load(server.url, "-n", 80, "-c", 4)
-    assert 2.0 <= r.json["duration"] < 2.5 * PATIENCE
+    assert r.json["duration"] >= 2.0
+    timely(r.json["duration"] < 2.5 * PATIENCE, r)
     ends = sorted(q["sent_s"] * 1000 + q["e2el_ms"] for q in r.requests)
     starts = sorted(q["sent_s"] * 1000 for q in r.requests)[4:]
     gaps = [b - a for a, b in zip(ends, starts)]
-    assert statistics.median(gaps) < 10 * PATIENCE
+    timely(statistics.median(gaps) < 10 * PATIENCE, gaps)
 
 
 def test_b082_warmup_is_apart(stoke, raw_server):
@@ -83,35 +88,42 @@ def test_b086_concurrency_on_the_wire(stoke, raw_server):
     assert server.peak == 150 and r.json["max_concurrent_requests"] == 150
 
 
+@stalls_spoil_a_try
 def test_b091_a_stalled_stream_fails_alone(stoke, raw_server):
     server = raw_server(lambda r: stream(
         text("x"), 30 if r.index == 1 else 0.01, text("y"), delta("stop")))
     r = stoke.load(server.url, "-n", 3, "-c", 3, "--idle-timeout", "500ms")
-    assert r.outcomes == {"ok": 2, "timeout_idle": 1}
-    assert r.seconds < 5 * PATIENCE
+    timely(r.outcomes == {"ok": 2, "timeout_idle": 1}, r)
+    assert r.seconds < 25
 
 
 @pytest.mark.parametrize("flag, pause, outcome", [
     ("--timeout", (0, 30), "timeout_total"),
     ("--ttft-timeout", (30, 0), "timeout_ttft")])
+@stalls_spoil_a_try
 def test_b091_deadlines(stoke, raw_server, flag, pause, outcome):
     server = raw_server(lambda r: stream(
         pause[0], text("x"), pause[1], text("y"), delta("stop")))
     r = stoke.load(server.url, "-n", 2, "-c", 2, flag, "400ms", code=1)
-    assert r.outcomes == {outcome: 2} and r.seconds < 5 * PATIENCE
+    # A stall may leave not even a connection in time.
+    timely("timeout_connect" not in r.outcomes, r)
+    assert r.outcomes == {outcome: 2} and r.seconds < 25
 
 
+@stalls_spoil_a_try
 def test_b092_duration_drains(stoke, raw_server):
     server = raw_server(answer_after(0.7))
     r = stoke.load(server.url, "-d", 1, "-c", 2, "-n", 100)
-    assert r.outcomes == {"ok": 4} and len(server.requests) == 4
     assert r.stoke["stop_reason"] == "duration"
+    assert r.outcomes == {"ok": len(server.requests)}
+    timely(len(server.requests) == 4, r)
 
 
+@stalls_spoil_a_try
 def test_b092_duration_cancels_without_drain(stoke, raw_server):
     server = raw_server(answer_after(0.7))
     r = stoke.load(server.url, "-d", 1, "-c", 2, "-n", 100, "--drain", 0)
-    assert r.outcomes == {"ok": 2, "cancelled": 2}
+    timely(r.outcomes == {"ok": 2, "cancelled": 2}, r)
 
 
 def schedule(requests):
@@ -329,9 +341,10 @@ def test_b111_soft_limit_is_raised(stoke, raw_server):
     assert r.code == 0 and r.outcomes == {"ok": 100}
 
 
+@stalls_spoil_a_try
 def test_busy_streams_keep_nobody_from_starting(stoke, mock):
     """Requests start in bursts; what is being read must not starve the next."""
     server = mock("--blast")
     r = stoke.load(server.url, "-c", 200, "-n", 200, "--max-tokens", 20000)
     assert r.outcomes == {"ok": 200}
-    assert r.json["max_concurrent_requests"] == 200
+    timely(r.json["max_concurrent_requests"] == 200, r)

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from harness.raw import FIN, RST, delta, stream, text, whole
+from harness.stalls import stalls_spoil_a_try, timely
 
 
 def fine():
@@ -78,6 +79,7 @@ def test_b117_closed_after_every_answer(stoke, raw_server):
     assert r.outcomes == {"ok": 50}
 
 
+@stalls_spoil_a_try
 def test_b118_large_body_waits_for_nothing(stoke, raw_server, tmp_path):
     (tmp_path / "big.lua").write_text(
         "return { request = function() return "
@@ -88,7 +90,7 @@ def test_b118_large_body_waits_for_nothing(stoke, raw_server, tmp_path):
     assert "expect" not in request.headers
     assert len(request.body) > 2_000_000
     assert int(request.headers["content-length"]) == len(request.body)
-    assert r.requests[1]["ttft_ms"] < 900
+    timely(r.requests[1]["ttft_ms"] < 900, r)
 
 
 def test_b121_rate_limit_is_a_failure_of_its_own(stoke, raw_server):
@@ -241,13 +243,12 @@ def test_preflight_shows_what_would_fail_for_all(stoke, raw_server, status,
     assert len([q for q in server.requests if q.method == "POST"]) == 1
 
 
-def test_preflight_cannot_connect(stoke, raw_server):
-    server = raw_server([])
-    server.close()
-    r = stoke.run("-u", server.url, "-m", "m", "-n", 50, code=1)
+def test_preflight_cannot_connect(stoke, refused):
+    r = stoke.run("-u", refused, "-m", "m", "-n", 50, code=1)
     assert "refused" in r.err.lower() or "connect" in r.err.lower()
 
 
+@stalls_spoil_a_try
 def test_slow_readers_do_not_hold_others(stoke, raw_server):
     """One connection that trickles does not slow the rest."""
     slow = threading.Event()
@@ -260,4 +261,5 @@ def test_slow_readers_do_not_hold_others(stoke, raw_server):
 
     r = stoke.load(raw_server(answer).url, "-n", 200, "-c", 2)
     ttft = sorted(q["ttft_ms"] for q in r.requests)
-    assert ttft[100] < 200 and r.outcomes == {"ok": 200}
+    assert r.outcomes == {"ok": 200}
+    timely(ttft[100] < 200, ttft)

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from harness.raw import DONE, RST, delta, stream, text, usage, whole
+from harness.stalls import stalls_spoil_a_try, timely
 
 pytestmark = pytest.mark.asan
 
@@ -23,12 +24,15 @@ def one(stoke, raw_server):
     return run
 
 
+@stalls_spoil_a_try
 def test_b034_several_tokens_a_chunk(one):
     steps = []
     for _ in range(10):
         steps += [0.009, text("a b c")]
     q, r = one(lambda r: stream(*steps, delta("stop"), usage(5, 30)))
-    assert len(q["itl_ms"]) == 9 and min(q["itl_ms"]) > 7
+    assert len(q["itl_ms"]) == 9
+    # What waits to be read while we stall becomes one segment.
+    timely(min(q["itl_ms"]) > 7, q)
     assert q["tpot_ms"] == pytest.approx(
         (q["e2el_ms"] - q["ttft_ms"]) / 29, abs=0.01)
     assert q["chunks"] == 10 and q["tokens"] == 30
@@ -94,11 +98,13 @@ def test_b045_timeout_0_is_none(one):
     assert r.outcomes == {"ok": 1}
 
 
+@stalls_spoil_a_try
 def test_b046_absurd_rate_is_told_as_it_was(stoke, mock):
     server = mock()
     r = stoke.load(server.url, "-R", 1e7, "-d", 1, "-c", 8, "--max-tokens", 1,
                    timeout=90)
-    assert r.json["duration"] == pytest.approx(1, abs=0.4)
+    assert r.json["duration"] > 0.9
+    timely(r.json["duration"] < 1.4, r)
     assert r.json["request_throughput"] <= (
         r.json["completed"] / r.json["duration"] * 1.001)
     assert r.stoke["figures"]["unsent"] > 9e6
@@ -124,21 +130,23 @@ def test_b050_unset_is_null_and_never_negative(one, answer):
     assert r.json["mean_ttft_ms"] is None
 
 
+@stalls_spoil_a_try
 def test_b051_tokens_in_the_window_are_told_apart(stoke, mock):
     server = mock("--itl", "100ms", "--tokens", 60)
     r = stoke.load(server.url, "-d", 3, "-c", 1, "--drain", 0, code=None)
     assert r.json["completed"] == 0 and r.outcomes == {"cancelled": 1}
     assert r.json["output_throughput"] == 0
-    assert r.stoke["figures"]["window_output_throughput"] == pytest.approx(10, abs=2.5)
+    timely(r.stoke["figures"]["window_output_throughput"] == pytest.approx(10, abs=2.5), r)
 
 
+@stalls_spoil_a_try
 def test_b052_stalls_show_in_itl_not_only_in_tpot(one):
     steps = [text("t"), *[0.01, text("t")] * 10, 0.5, text("t"),
              *[0.01, text("t")] * 10]
     q, r = one(lambda r: stream(*steps, delta("stop")))
-    assert r.stoke["latency"]["itl"]["max"] >= 500
     assert r.stoke["latency"]["itl"]["count"] == 21
-    assert 20 < q["tpot_ms"] < 300
+    timely(r.stoke["latency"]["itl"]["max"] >= 500, r)
+    timely(20 < q["tpot_ms"] < 300, q)
 
 
 def test_b053_waiting_for_a_slot_is_queueing(stoke, raw_server):
@@ -153,10 +161,8 @@ def test_b053_waiting_for_a_slot_is_queueing(stoke, raw_server):
             q["queue_ms"] + q["e2el_ms"], abs=0.01)
 
 
-def test_b055_everything_refused(stoke, raw_server):
-    server = raw_server([])
-    server.close()
-    r = stoke.load(server.url, "-n", 3, code=1)
+def test_b055_everything_refused(stoke, refused):
+    r = stoke.load(refused, "-n", 3, code=1)
     assert r.outcomes == {"connect": 3}
     assert r.json["request_throughput"] in (0, None)
 
@@ -184,10 +190,11 @@ def test_b062_no_text_is_no_token(one):
     assert r.json["total_output_tokens"] == 0
 
 
+@stalls_spoil_a_try
 def test_b066_waiting_for_the_timetable_is_no_latency(stoke, raw_server):
     server = raw_server(lambda r: stream(0.1, text("x"), delta("stop")))
     r = stoke.load(server.url, "-R", 10, "-c", 100, "-n", 20)
-    assert r.stoke["latency"]["e2el"]["p50"] < 250
+    timely(r.stoke["latency"]["e2el"]["p50"] < 250, r)
 
 
 @pytest.mark.parametrize("tail, expected", [
@@ -227,7 +234,7 @@ def test_formulas_of_vllm(stoke, mock):
 def fake_gnuplot(directory):
     """It says what it was told. Alone on PATH."""
     fake = directory / "bin" / "gnuplot"
-    fake.parent.mkdir()
+    fake.parent.mkdir(exist_ok=True)
     fake.write_text("#!/bin/sh\nwhile read line; do echo \"G $line\"; done\n")
     fake.chmod(0o755)
     return {"PATH": str(fake.parent)}
@@ -247,6 +254,7 @@ def points(text):
     return plots
 
 
+@stalls_spoil_a_try
 def test_a_plot_of_ttft_by_gnuplot(stoke, mock, tmp_path):
     server = mock("--ttft", "normal:30ms:5ms", "--tokens", 2)
     env = fake_gnuplot(tmp_path)
@@ -255,7 +263,8 @@ def test_a_plot_of_ttft_by_gnuplot(stoke, mock, tmp_path):
     (bins,) = points(r.out)
     drawn = sum(n for _, n in bins)
     assert 95 <= drawn <= 100
-    assert r.json["stoke"]["latency"]["ttft"]["min"] == pytest.approx(bins[0][0], abs=5)
+    # A tail of stalls makes the bins wide.
+    timely(r.json["stoke"]["latency"]["ttft"]["min"] == pytest.approx(bins[0][0], abs=5), bins)
     # JSON has the standard output for itself.
     r = stoke.command("run", "-u", server.url, "-m", "m", "-n", 5, "--plot", "-o", "-",
                       env=env).wait()

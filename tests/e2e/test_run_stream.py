@@ -1,6 +1,7 @@
 """Field cases of section a, reading streams: one answer each, sent byte by
 byte by a server that shares nothing with the program. Pauses are in seconds,
-so a figure may come out larger than what is written here, never smaller."""
+so a figure may come out larger than what is written here, on a busy machine.
+It comes out smaller when we stall: what waits is then read as one."""
 
 import gzip
 import json
@@ -9,6 +10,7 @@ import zlib
 import pytest
 from harness.raw import (DONE, END, FIN, RST, chunk, delta, event, head,
                          stream, text, usage, whole)
+from harness.stalls import stalls_spoil_a_try, timely
 
 pytestmark = pytest.mark.asan
 SLACK = 400  # ms that a busy machine may add
@@ -51,23 +53,29 @@ def read(one, tmp_path):
 
 
 def near(value, expected):
-    return expected <= value < expected + SLACK
+    assert value >= expected
+    timely(value < expected + SLACK, value, expected)
 
 
+@stalls_spoil_a_try
 def test_b001_role_chunk_is_no_token(one):
     q, _ = one(lambda r: stream(
         delta(role="assistant", content=None), 0.2, text("Hi"), 0.01,
         text("!")))
-    assert near(q["ttft_ms"], 200) and len(q["itl_ms"]) == 1
-    assert q["itl_ms"][0] < 10 + SLACK / 2
+    assert len(q["itl_ms"]) == 1
+    near(q["ttft_ms"], 200)
+    timely(q["itl_ms"][0] < 10 + SLACK / 2, q)
 
 
+@stalls_spoil_a_try
 def test_b002_empty_content_is_no_token(one):
     q, _ = one(lambda r: stream(
         0.05, delta(role="assistant", content=""), 0.25, text("A"), 0.02,
         text("B")))
-    assert near(q["ttft_ms"], 300) and len(q["itl_ms"]) == 1
-    assert 50 <= q["ttfb_ms"] < q["ttft_ms"] - 200
+    assert len(q["itl_ms"]) == 1
+    near(q["ttft_ms"], 300)
+    assert q["ttfb_ms"] >= 50
+    timely(q["ttfb_ms"] < q["ttft_ms"] - 200, q)
 
 
 def test_b003_split_at_every_byte(read):
@@ -123,12 +131,15 @@ def test_b012_usage_without_choices(one):
     assert q["token_source"] == "usage"
 
 
+@stalls_spoil_a_try
 def test_b013_reasoning_counts_and_answers_are_told_apart(one):
     q, _ = one(lambda r: stream(
         0.1, delta(reasoning_content="think"), 0.1, delta(reasoning="more"),
         0.1, text("ans"), delta("stop")))
-    assert near(q["ttft_ms"], 100) and near(q["ttfat_ms"], 300)
-    assert len(q["itl_ms"]) == 2 and min(q["itl_ms"]) > 50
+    assert len(q["itl_ms"]) == 2
+    near(q["ttft_ms"], 100)
+    near(q["ttfat_ms"], 300)
+    timely(min(q["itl_ms"]) > 50, q)
 
 
 def tool(index, **function):
@@ -173,12 +184,14 @@ def test_b017_proper_end_without_done_or_finish(one):
 
 @pytest.mark.parametrize("mark", [
     DONE, delta("stop") + usage(3, 2) + DONE], ids=["done", "finish"])
+@stalls_spoil_a_try
 def test_b091_nothing_is_missing_behind_the_end_mark(one, mark):
     """The answer is whole, but its HTTP message never ends."""
     q, r = one(lambda r: [head(), chunk(text("a") + mark), 1.5],
                "--idle-timeout", "0.3s")
-    assert q["outcome"] == "ok" and q["e2el_ms"] < 300 + SLACK, r
-    assert r.seconds < 1.5 + SLACK / 1000
+    assert q["outcome"] == "ok", r
+    timely(q["e2el_ms"] < 300 + SLACK, r)
+    timely(r.seconds < 1.5 + SLACK / 1000, r)
 
 
 def test_b030_junk_behind_the_gzip_is_no_hang_up_of_ours(one):
@@ -210,11 +223,12 @@ def test_b021_proper_end_without_payload(one):
     assert q["outcome"] == "empty" and q["ttft_ms"] is None
 
 
+@stalls_spoil_a_try
 def test_b022_late_finish_is_no_gap(one):
     q, _ = one(lambda r: stream(
         text("a"), 0.01, text("b"), 0.4, delta("stop")))
-    assert len(q["itl_ms"]) == 1 and q["itl_ms"][0] < 300
-    assert q["e2el_ms"] < 400
+    assert len(q["itl_ms"]) == 1
+    timely(q["itl_ms"][0] < 300 and q["e2el_ms"] < 400, q)
 
 
 def test_b025_usage_in_chunks_is_cumulative(one):
@@ -265,6 +279,7 @@ def test_b027_server_that_does_not_stream_is_told(one):
     assert "application/json" in r.err + r.out
 
 
+@stalls_spoil_a_try
 def test_b030_compressed_in_spite_of_identity(one):
     def answer(request):
         pack = zlib.compressobj(wbits=31)
@@ -277,7 +292,8 @@ def test_b030_compressed_in_spite_of_identity(one):
     q, r = one(answer)
     assert r.server.requests[0].headers.get("accept-encoding",
                                             "identity") == "identity"
-    assert q["outcome"] == "ok" and q["chunks"] == 2 and q["itl_ms"][0] > 30
+    assert q["outcome"] == "ok" and q["chunks"] == 2
+    timely(q["itl_ms"][0] > 30, q)
 
 
 def test_b030_unknown_encoding_is_no_empty_success(one):
@@ -286,6 +302,7 @@ def test_b030_unknown_encoding_is_no_empty_success(one):
     assert q["outcome"] not in ("ok", "empty")
 
 
+@stalls_spoil_a_try
 def test_b031_choices_side_by_side(one):
     steps = []
     for k in range(6):
@@ -293,7 +310,7 @@ def test_b031_choices_side_by_side(one):
     q, _ = one(lambda r: stream(*steps, delta("stop"), delta("stop", index=1)),
                "--extra-body", '{"n": 2}')
     assert q["chunks"] == 6 and len(q["itl_ms"]) == 4
-    assert min(q["itl_ms"]) >= 50
+    timely(min(q["itl_ms"]) >= 50, q)
 
 
 def test_b031_rising_index_is_one_choice(one):

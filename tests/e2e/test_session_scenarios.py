@@ -4,6 +4,7 @@ import json
 
 import pytest
 from harness.raw import delta, stream, text, usage, whole
+from harness.stalls import stalls_spoil_a_try, timely
 
 pytestmark = pytest.mark.asan
 
@@ -99,6 +100,7 @@ def test_agent_against_aimock(stoke, aimock):
 
 @pytest.mark.parametrize("peak, slack, recovers", [
     (100, 1000, True), (400, 1, False)])
+@stalls_spoil_a_try
 def test_spike(stoke, mock, peak, slack, recovers):
     """Two slots serve 95 a second: some of a spike of 400 wait 3 s more."""
     m = mock("--slots", 2, "--ttft", "20ms", "--itl", "1ms")
@@ -110,13 +112,14 @@ def test_spike(stoke, mock, peak, slack, recovers):
     assert labels[:2] == ["before", "spike"] and set(labels[2:]) == {"after"}
     told = r.stoke["custom"]["spike"]
     assert told["ttft_p95_before_ms"] >= 20
+    recovered = told["recovered_after_s"] is not None
+    assert ("Recovered within" in r.out) == recovered, r
+    assert ("Not recovered" in r.out) == (not recovered), r
+    timely(recovered == recovers, r)
     if recovers:
         assert told["recovered_after_s"] > 0
-        assert "Recovered within" in r.out
     else:
-        assert told["ttft_p95_spike_ms"] > told["ttft_p95_before_ms"]
-        assert told["recovered_after_s"] is None
-        assert "Not recovered 1 s after" in r.out
+        timely(told["ttft_p95_spike_ms"] > told["ttft_p95_before_ms"], told)
 
 
 def rag_server(request):
@@ -187,6 +190,7 @@ def test_x16_prefix_cache(stoke, raw_server):
     assert r.stoke["tokens"]["cached"] == 480
 
 
+@stalls_spoil_a_try
 def test_prefix_cache_shows_in_ttft(stoke, mock):
     """A server with a real prefix cache answers the second use sooner."""
     server = mock("--prefix-cache", 1 << 20, "--prefill", "100us", "--ttft",
@@ -198,4 +202,5 @@ def test_prefix_cache_shows_in_ttft(stoke, mock):
         return [q["ttft_ms"] for q in r.requests if q["tags"]["use"] == use]
 
     assert len(ttfts("first")) == 4 and len(ttfts("again")) == 8
-    assert min(ttfts("first")) > 2 * max(ttfts("again"))
+    assert min(ttfts("first")) > 200
+    timely(2 * max(ttfts("again")) < min(ttfts("first")), r)

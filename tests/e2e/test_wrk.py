@@ -138,8 +138,8 @@ end""", "-c", 1, "-d", "60s")
     assert r.outcomes == {"ok": 10}
 
 
-def test_addresses(wrk, server):
-    r = wrk(server.url.replace("127.0.0.1", "localhost"), """
+def test_addresses(wrk, server, localhost):
+    r = wrk(server.url.replace("127.0.0.1", localhost), """
 local addrs = nil
 function setup(thread)
    addrs = wrk.lookup(wrk.host, wrk.port or "http")

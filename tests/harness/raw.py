@@ -145,6 +145,19 @@ class RawServer:
                     pass
 
 
+class Refused:
+    """A port that is taken, so that nobody else gets it, and refuses."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def close(self):
+        self.socket.close()
+
+
 # ---- what an OpenAI-like server says ----
 
 def head(status="200 OK", content_type="text/event-stream", *lines):

@@ -109,6 +109,8 @@ static ssize_t listen_for(int fd, const char *end, int times, struct buf *into)
       from = into->len - strlen(end);
     to = buf_reserve(into, 65536);
     n = recv(fd, to, 65536, 0);
+    if (n < 0 && errno == EINTR)
+      continue; /* stopped and continued: with a patience it is not resumed */
     if (n <= 0)
       return n;
     into->len += (size_t)n;
