@@ -78,7 +78,7 @@ def talk(request):
             "usage": {"prompt_tokens": 4, "completion_tokens": 1}})]
     steps = [0.03]
     for _ in range(20):
-        steps += [text("word "), 0.01]
+        steps += [text("word "), 0.02]
     return stream(*steps, delta("stop"), usage(4, 20))
 
 
@@ -672,10 +672,9 @@ def test_server_kinds(check, raw_server, lines, owner, kind, gateway):
 
 def test_clock(check, raw_server):
     def dated(seconds):
-        when = time.strftime("%a, %d %b %Y %H:%M:%S GMT",
-                             time.gmtime(time.time() + seconds))
-
         def answer(request):
+            when = time.strftime("%a, %d %b %Y %H:%M:%S GMT",
+                                 time.gmtime(time.time() + seconds))
             if request.path == "/v1/models":
                 return [whole({"data": [{"id": "m"}]}, "200 OK",
                               "application/json", f"Date: {when}")]

@@ -5,6 +5,7 @@ import statistics
 
 import pytest
 from harness.program import PATIENCE
+from harness.stalls import stalls_spoil_a_try, timely
 
 ASK = """
 return {
@@ -27,6 +28,7 @@ def find(stoke, server, directory, tokens, *flags, **keywords):
     (16, "12ms+500us", 4, 50, 200),
     (8, "20ms", 2, 30, 200),
 ])
+@stalls_spoil_a_try
 def test_the_knee_is_where_the_mock_says(stoke, mock, tmp_path, slots, step,
                                          tokens, start, capacity):
     server = mock("--slots", slots, "--step", step)
@@ -40,29 +42,31 @@ def test_the_knee_is_where_the_mock_says(stoke, mock, tmp_path, slots, step,
                              if not p["ok"] and p.get("request_throughput"))
     starved = r.json["stoke"]["client"]["verdict"] != "ok"
     slack = 0.25 if starved else 0.03
-    assert min(done, capacity) * (1 - slack) <= found["best"]
-    assert found["best"] <= max(done, capacity) * (1 + slack)
+    timely(min(done, capacity) * (1 - slack) <= found["best"]
+           <= max(done, capacity) * (1 + slack), done, found)
     assert found["best"] < found["fails_at"] <= found["best"] * 1.021
     assert all(p["ok"] == (p["x"] <= found["best"]) for p in found["curve"])
     assert "Highest request_rate that holds" in r.out
 
 
+@stalls_spoil_a_try
 def test_concurrency_until_an_slo_breaks(stoke, mock, tmp_path):
     server = mock("--slots", 4, "--step", "10ms")
     r = find(stoke, server, tmp_path, 10, "--of", "concurrency",
              "--from", 3, "--window", "300ms", "--slo", "ttft.p90 < 60ms")
     found = r.json["stoke"]["custom"]["find"]
     # Up to the slots nobody waits; a fifth waits for an answer of 100 ms.
-    assert found["best"] in (4, 5)
+    timely(found["best"] in (4, 5), found)
     assert "ttft.p90" in found["curve"][-1]["why"]
 
 
+@stalls_spoil_a_try
 def test_users_that_still_bring_more(stoke, mock, tmp_path):
     server = mock("--ttft", "40ms", "--slots", 4)
     r = find(stoke, server, tmp_path, 1, "--of", "concurrency", "--from", 2,
              "--window", "300ms")
     found = r.json["stoke"]["custom"]["find"]
-    assert found["best"] in (4, 5)
+    timely(found["best"] in (4, 5), found)
     assert "bring too little" in found["curve"][-1]["why"]
 
 
@@ -75,6 +79,7 @@ def test_nothing_holds(stoke, mock, tmp_path):
 
 
 @pytest.mark.asan
+@stalls_spoil_a_try
 def test_what_was_found_outlives_an_interrupt(stoke, mock, tmp_path):
     server = mock("--ttft", "2ms")
     (tmp_path / "case.lua").write_text(ASK % 2)
@@ -86,7 +91,8 @@ def test_what_was_found_outlives_an_interrupt(stoke, mock, tmp_path):
     p.signal(signal.SIGINT)
     r = p.wait(30)
     found = r.json["stoke"]["custom"]["find"]
-    assert r.code == 130 and found["curve"][0]["x"] == found["best"] == 20
+    assert r.code == 130 and found["curve"][0]["x"] == 20
+    timely(found["best"] == 20, found)  # or it had got further by then
     assert found["stopped_because"] == "the run was ended"
     assert "Highest request_rate that holds: 20" in r.out
     assert "Serving Benchmark Result" not in r.out

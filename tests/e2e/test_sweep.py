@@ -138,7 +138,8 @@ def test_b164_no_cell_sees_the_prompts_of_another(stoke, mock, tmp_path):
     rows = rows_of((tmp_path / "s.csv").read_text())
     assert all(float(row["Cached prompt tokens (share)"]) > 0.8 for row in rows)
     for level in json.loads((tmp_path / "s.json").read_text())["levels"]:
-        assert "cached" in level["notes"][0]
+        # Beside it there may be a note of how busy we were.
+        assert any("were cached" in note for note in level["notes"])
 
 
 @pytest.mark.asan
