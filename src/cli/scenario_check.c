@@ -53,8 +53,9 @@ static const struct options_spec spec = {
     .program = "stoke scenario check",
     .usage = "SCENARIO [-P NAME=VALUE ...] [-- arguments of the scenario]",
     .intro = "Loads a scenario, looks at all that it says, and runs it once "
-             "for at most 20 s against a server inside this program. Tells "
-             "what it sent, and every mistake with its place.",
+             "for at most 20 s against a server inside this program, which "
+             "gets what was meant for others, too. Tells what it sent, and "
+             "every mistake with its place.",
     .footer = "Exit status: 0 all is well; 2 the scenario has mistakes.",
     .rows = rows,
     .n = sizeof rows / sizeof *rows,
@@ -70,6 +71,7 @@ struct server {
   struct mock *mock;
   pthread_t thread;
   char log[64];
+  char own[32]; /* what Host says of it */
 };
 
 static void *serve(void *arg)
@@ -114,6 +116,7 @@ static int open_server(struct server *s, const struct check_flags *f,
   s->mock = mock_open(&c, e);
   if (!s->mock)
     return -1;
+  snprintf(s->own, sizeof s->own, "127.0.0.1:%d", mock_port(s->mock));
   if (start_thread(s) == 0)
     return 0;
   mock_close(s->mock);
@@ -146,13 +149,15 @@ static bool is_plain(const char *name)
   return false;
 }
 
-static void print_headers(const json_value *headers)
+static void print_headers(const json_value *headers, struct str own)
 {
   for (const json_value *h = json_first(headers); h; h = json_next(h)) {
     const json_value *name = json_first(h);
     const char *value = json_text(json_next(name));
     bool secret = mask_is_secret_header(str_of(json_text(name)));
-    if (!is_plain(json_text(name)))
+    if (!is_plain(json_text(name)) ||
+        (str_ieq(str_of(json_text(name)), STR("Host")) &&
+         !str_eq(str_of(value), own)))
       printf("   %s: %s\n", json_text(name),
              secret  ? MASK
              : value ? value
@@ -175,14 +180,15 @@ static void print_body(const char *body, bool full)
     printf("   … %zu more bytes; --full shows them\n", len - shown);
 }
 
-static void print_request(unsigned n, const json_value *r, bool full)
+static void print_request(unsigned n, const json_value *r, struct str own,
+                          bool full)
 {
   const char *method = json_text(json_get(r, "method"));
   const char *path = json_text(json_get(r, "path"));
   double status = json_double(json_get(r, "status"), 0);
   printf("%s%u. %s %s\n", n > 1 ? "\n" : "", n, method ? method : "?",
          path ? path : "?");
-  print_headers(json_get(r, "headers"));
+  print_headers(json_get(r, "headers"), own);
   print_body(json_text(json_get(r, "body")), full);
   printf("   -> %.0f%s\n", status,
          status == 404 ? " (the server inside this program knows no such path)"
@@ -202,7 +208,7 @@ static unsigned print_log(const struct server *s, bool full)
   while (rest.len) {
     json_value *r = json_parse(str_split(&rest, '\n'), NULL);
     if (r && json_get(r, "method"))
-      print_request(++n, r, full);
+      print_request(++n, r, str_of(s->own), full);
     json_free(r);
   }
   buf_free(&text);
@@ -334,8 +340,10 @@ static int check(struct check *c)
       .sha256 = c->flags->sha256,
   };
   c->scenario = scenario_open(&so, &c->e);
-  if (c->scenario)
+  if (c->scenario) {
+    c->scenario->stays_here = true;
     check_load(c);
+  }
   if (c->e.count)
     return scenario_complain(&c->e);
   if (open_server(&c->server, c->flags, &c->e) < 0)

@@ -97,6 +97,36 @@ static struct str default_name(const struct request *q)
   return str_split(&s, '?');
 }
 
+static bool is_printable(struct str s)
+{
+  for (size_t i = 0; i < s.len; i++)
+    if (s.p[i] <= ' ' || s.p[i] == 0x7f)
+      return false;
+  return s.len > 0;
+}
+
+/* http://user:pw@host:1/a?b to path /a?b and the header Host: host:1 */
+static void bring_home(struct request *q)
+{
+  struct str authority = buf_str(&q->url), path;
+  size_t n = 0;
+  str_split(&authority, '/');
+  str_split(&authority, '/');
+  while (n < authority.len && !strchr("/?#", authority.p[n]))
+    n++;
+  path = (struct str){authority.p + n, authority.len - n};
+  authority.len = n;
+  if (!str_starts(path, STR("/")))
+    buf_addc(&q->path, '/');
+  buf_addstr(&q->path, path);
+  for (size_t i = 0; i < authority.len; i++)
+    if (authority.p[i] == '@')
+      authority = (struct str){authority.p + i + 1, authority.len - i - 1};
+  if (!has_header(q, STR("Host")) && is_printable(authority))
+    buf_addf(&q->headers, "Host: %.*s\n", STR_ARG(authority));
+  buf_reset(&q->url);
+}
+
 void http_table_read(lua_State *L, const char *what, struct request *out)
 {
   struct reader r = {.L = L, .vm = vm_of(L), .out = out, .what = what};
@@ -120,5 +150,7 @@ void http_table_read(lua_State *L, const char *what, struct request *out)
     snprintf(out->method, sizeof out->method, out->body.len ? "POST" : "GET");
   if (!out->http.len)
     buf_addstr(&out->http, default_name(out));
+  if (out->url.len && r.vm->scenario->stays_here)
+    bring_home(out);
   out->keep_body = true;
 }

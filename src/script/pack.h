@@ -68,6 +68,9 @@ struct pack {
 
 /* Is this the name of a pack? (NAME.tar.gz, NAME.tgz) */
 bool pack_is_name(struct str path);
+/* May this be the name of a file in a pack? Relative, downwards, printable, no
+ * longer than 512 bytes: "a/b.txt". */
+bool pack_is_good_name(const char *name);
 /* Unpack into a private folder and check every sum; `sha256` (or NULL) is what
  * the pack itself must hash to. NULL and messages when it is not good. */
 struct pack *pack_open(const char *path, const char *sha256, struct err *e);

@@ -17,6 +17,7 @@ struct collection {
   const struct scenario *s;
   const struct pack_options *o;
   struct pack_files *files;
+  int folders; /* looked into: links may lead in circles */
   struct err *e;
 };
 
@@ -72,6 +73,10 @@ static struct pack_file *add_file(struct collection *c, const char *name,
   char why[128];
   if (known(c->files, name))
     return NULL;
+  if (!pack_is_good_name(name)) {
+    err_add(c->e, "%s: has a name that no pack may have", path);
+    return NULL;
+  }
   f = add(c, name);
   if (!f) {
     err_add(c->e, "%s: more than %d files", c->s->path, FILES_MOST);
@@ -186,11 +191,12 @@ static void add_entry(struct collection *c, const char *name, int depth)
 static void add_folder(struct collection *c, const char *prefix, int depth)
 {
   char *path = files_join(c->s->folder, prefix);
-  DIR *dir = depth < DEEPEST ? opendir(path) : NULL;
+  bool fine = depth < DEEPEST && c->folders++ < FILES_MOST;
+  DIR *dir = fine ? opendir(path) : NULL;
   struct dirent *d;
   if (!dir)
     err_add(c->e, "%s: cannot be listed, or is too deep", path);
-  while (dir && (d = readdir(dir))) {
+  while (dir && !c->e->count && (d = readdir(dir))) {
     struct buf name = {0};
     if (d->d_name[0] == '.' || pack_is_name(str_of(d->d_name)))
       continue;
@@ -283,7 +289,7 @@ static int by_name(const void *a, const void *b)
 int pack_collect(const struct scenario *s, const struct pack_options *o,
                  struct pack_files *out, struct err *e)
 {
-  struct collection c = {s, o, out, e};
+  struct collection c = {.s = s, .o = o, .files = out, .e = e};
   struct str source = {s->source, s->source_len};
   bool folder = s->pack || strcmp(entry_name(s), "init.lua") == 0;
   unsigned before = e->count;

@@ -18,6 +18,7 @@
 #define SLACK        (1 << 20)
 #define MOST_BYTES   (UINT64_C(4) << 30)
 #define MANIFEST_MAX (4 << 20)
+#define MOST_SAID    10 /* mistakes of one pack */
 
 bool pack_is_name(struct str path)
 {
@@ -26,8 +27,7 @@ bool pack_is_name(struct str path)
 
 /* ---- the archive ---- */
 
-/* Relative, downwards, printable: "a/b.txt". */
-static bool good_name(const char *name)
+bool pack_is_good_name(const char *name)
 {
   struct str rest = str_of(name);
   if (!rest.len || rest.len > 512)
@@ -56,7 +56,7 @@ struct unpacking {
 static const char *objection(struct archive_entry *x)
 {
   const char *name = archive_entry_pathname(x);
-  if (!name || !good_name(name))
+  if (!name || !pack_is_good_name(name))
     return "has a name that could lead out of its folder";
   if (archive_entry_hardlink(x) || archive_entry_filetype(x) == AE_IFLNK)
     return "is a link";
@@ -147,11 +147,20 @@ static int begin_manifest(struct unpacking *u)
 {
   struct pack *p = u->pack;
   double sum = SLACK;
+  int n = 0;
   p->manifest = json_parse(buf_str(&u->manifest), NULL);
   if (!p->manifest)
     return no_manifest(u);
-  for (const json_value *f = files_of(p); f; f = json_next(f))
-    sum += fmax(0, json_double(json_get(f, "bytes"), 0));
+  for (const json_value *f = files_of(p); f; f = json_next(f)) {
+    double bytes = json_double(json_get(f, "bytes"), -1);
+    if (!(bytes >= 0 && bytes <= 0x1p53 && bytes == floor(bytes)))
+      return err_add(u->e, "%s: its manifest lists a file without a good size",
+                     p->path);
+    if (++n > MOST_FILES)
+      return err_add(u->e, "%s: its manifest lists more than %d files", p->path,
+                     MOST_FILES);
+    sum += bytes;
+  }
   u->room = sum < (double)MOST_BYTES ? (uint64_t)sum : MOST_BYTES;
   return 0;
 }
@@ -246,7 +255,7 @@ static void check_file(const struct pack *p, const json_value *file,
   const char *wanted = json_text(json_get(file, "sha256"));
   char sum[65] = "", why[128], *path;
   uint64_t bytes;
-  if (!name || !wanted || !good_name(name)) {
+  if (!name || !wanted || !pack_is_good_name(name)) {
     err_add(e, "%s: its manifest lists a file without a good name and sum",
             p->path);
     return;
@@ -264,26 +273,52 @@ static void check_file(const struct pack *p, const json_value *file,
   mem_free(path);
 }
 
-static bool is_listed(const struct pack *p, const char *name)
+/* Does the pack say that it has this file? */
+static bool has_file(const struct pack *p, const char *name)
 {
   for (const json_value *f = files_of(p); f; f = json_next(f)) {
     const char *listed = json_text(json_get(f, "name"));
     if (listed && strcmp(listed, name) == 0)
-      return true;
+      return is_included(f);
   }
   return false;
+}
+
+static int by_text(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names that the manifest lists, in order; the list is the caller's. */
+static const char **listed_names(const struct pack *p, size_t *n)
+{
+  const char **names = NULL;
+  *n = 0;
+  for (const json_value *f = files_of(p); f; f = json_next(f)) {
+    const char *name = json_text(json_get(f, "name"));
+    if (!name)
+      continue;
+    names = mem_resize(names, *n + 1, sizeof *names);
+    names[(*n)++] = name;
+  }
+  if (*n)
+    qsort(names, *n, sizeof *names, by_text);
+  return names;
 }
 
 /* Is every file of the archive in the manifest? */
 static int check_listed(const struct unpacking *u, struct err *e)
 {
   struct str rest = buf_str(&u->names);
-  while (rest.len) {
+  size_t n;
+  const char **names = listed_names(u->pack, &n);
+  while (rest.len && e->count < MOST_SAID) {
     struct str name = str_split(&rest, '\0');
-    if (!is_listed(u->pack, name.p))
+    if (!bsearch(&name.p, names, n, sizeof *names, by_text))
       err_add(e, "%s: %s is in it, but not in its manifest", u->pack->path,
               name.p);
   }
+  mem_free(names);
   return e->count ? -1 : 0;
 }
 
@@ -291,7 +326,7 @@ static int check_listed(const struct unpacking *u, struct err *e)
 static int take_name(struct pack *p, struct err *e)
 {
   const char *name = json_text(json_get(p->manifest, "name"));
-  if (name && (!good_name(name) || strchr(name, '/') || name[0] == '.'))
+  if (name && (!pack_is_good_name(name) || strchr(name, '/') || name[0] == '.'))
     return err_add(e, "%s: its manifest has a name that could lead out",
                    p->path);
   p->name = name ? mem_strdup(name) : NULL;
@@ -309,12 +344,13 @@ static int read_manifest(struct unpacking *u, struct err *e)
     return err_add(e, "%s: is of a later kind (%g); this stoke knows 1",
                    p->path, format);
   entry = json_text(json_get(p->manifest, "entry"));
-  if (!entry || !is_listed(p, entry))
+  if (!entry || !has_file(p, entry))
     return err_add(e, "%s: its manifest names no entry of its own", p->path);
   p->entry = mem_strdup(entry);
   if (take_name(p, e) < 0)
     return -1;
-  for (const json_value *f = files_of(p); f; f = json_next(f))
+  for (const json_value *f = files_of(p); f && e->count < MOST_SAID;
+       f = json_next(f))
     check_file(p, f, e);
   return check_listed(u, e);
 }

@@ -166,7 +166,7 @@ static struct archive *new_archive(void)
   archive_write_add_filter_gzip(a);
   archive_write_set_filter_option(a, "gzip", "timestamp", NULL);
   archive_write_set_filter_option(a, "gzip", "compression-level", "9");
-  archive_write_set_format_ustar(a);
+  archive_write_set_format_gnutar(a); /* names as they are, of any length */
   return a;
 }
 

@@ -105,6 +105,9 @@ struct scenario {
   uint64_t seed;
   size_t memory;
   bool unsafe;
+  /* What its s:http and run:http send elsewhere goes to the server under test
+   * instead, with the other's name as Host. */
+  bool stays_here;
   /* The data files that its VMs opened; has a lock of its own. */
   struct data_store *data;
   struct tokenizer_store *tokenizers; /* likewise */

@@ -152,6 +152,26 @@ def test_check_tells_what_it_would_send(stoke, tmp_path):
     assert "2 requests received, 2 ok" in r.out
 
 
+def test_check_sends_nothing_elsewhere(stoke, server, tmp_path):
+    """One who looks at another's scenario need not fear it."""
+    other = server.url.split("//")[1]
+    (tmp_path / "s.lua").write_text("""
+    return { setup = function(run) run:http { url = "%s/early?a=1" } end,
+      session = function(s)
+      s:http { url = "https://user:pw@elsewhere.invalid", body = { a = 1 } }
+      s:http { url = "%s/late", headers = { Host = "mine" } }
+      s:http { url = "http://a\\r\\nEvil: 1/" }
+      s:request { prompt = "x" }
+    end }""" % (server.url, server.url))
+    r = scenario(stoke, "check", "s.lua")
+    assert r.code == 0 and not server.requests, r
+    assert f"GET /early\n   Host: {other}" in r.out
+    assert "POST /\n   Host: elsewhere.invalid" in r.out
+    assert "GET /late\n   Host: mine" in r.out
+    assert "Evil" not in r.out
+    assert "POST /v1/chat/completions\n   Content-Type" in r.out
+
+
 def test_check_goes_round_the_load_and_control(stoke, tmp_path):
     (tmp_path / "s.lua").write_text("""
     return { load = { rate = function(t) return 0.001 end, duration = "1h" },
@@ -331,12 +351,14 @@ def entry(name, content=b"x", **fields):
 def forge(path, *entries, files=None, **fields):
     """A pack with `entries` behind a manifest that fits the good ones."""
     script = PLAIN.encode()
-    named = {"init.lua": script} if files is None else files
+    named = files if isinstance(files, dict) else {"init.lua": script}
     head = {"stoke_pack": 1, "name": "x", "entry": "init.lua",
             "parameters": {}, "files": [
                 {"name": n, "sha256": hashlib.sha256(c).hexdigest(),
                  "bytes": len(c), "included": True}
                 for n, c in named.items()]}
+    if isinstance(files, list):
+        fields["files"] = files
     head.update(fields)
     with tarfile.open(path, "w:gz") as t:
         for info, content in [
@@ -383,6 +405,15 @@ BAD = {
     "hidden name": ([], {"name": ".bashrc"}, "could lead out"),
     "more than listed": ([entry("big.lua", b"0" * (3 << 20))], {},
                          "unpacks to more than it may"),
+    "sizes that are none": ([], {"files": [
+        {"name": "init.lua", "bytes": -1e300, "included": True}]},
+        "without a good size"),
+    "many listed": ([], {"files": [
+        {"name": "init.lua", "bytes": 1, "included": True}] * 20000},
+        "lists more than 10000 files"),
+    "entry left out": ([], {"files": [
+        {"name": "init.lua", "bytes": 1, "included": False}]},
+        "names no entry"),
     "unknown parameter": ([], {"parameters": {"zz": "1"}}, "parameter zz"),
 }
 
@@ -397,6 +428,56 @@ def test_bad_packs_are_refused(stoke, server, tmp_path, case):
     assert not server.requests
     assert not list(tmp_path.glob("stoke-pack-*"))
     assert not (tmp_path.parent / "evil.lua").exists()
+
+
+def test_what_is_wrong_is_said_ten_times(stoke, server, tmp_path):
+    """Not ten thousand times, and not after comparing all with all."""
+    forge(tmp_path / "p.tar.gz", *[entry(f"f{i}", b"") for i in range(9000)],
+          files=[{"name": f"z{i}", "bytes": 1, "included": True}
+                 for i in range(9000)] +
+          [{"name": "init.lua", "bytes": 1, "included": True}])
+    r = stoke.run("p.tar.gz", "-u", server.url, "-m", "m", "-n", 1, code=2)
+    assert r.code == 2 and 10 <= len(r.err.splitlines()) < 15, r
+
+
+def test_names_are_bytes(stoke, server, tmp_path):
+    """Of any script and normal form, in any locale, and longer than tar's."""
+    names = ["gr\u00f6\u00dfe/\u65e5\u672c.txt", "e\u0301.txt", "\u00e9.txt",
+             "a b'\"$.txt", "deep/" + "x" * 200 + ".txt"]
+    for name in names:
+        path = tmp_path / "mine" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    (tmp_path / "mine" / "init.lua").write_text(
+        "return { request = function(ctx) local t = {}\n"
+        "  for i, name in ipairs { %s } do t[i] = assert(stoke.read(name)) end\n"
+        "  return { prompt = table.concat(t, '|') } end }"
+        % ", ".join(f"[[{name}]]" for name in names))
+    for locale in ("C", "C.UTF-8"):
+        r = scenario(stoke, "pack", "mine", "--force", env={"LC_ALL": locale})
+        assert r.code == 0, r
+        stoke.load(server.url, "mine.tar.gz", "-n", 1, env={"LC_ALL": locale})
+        assert server.requests[-1].json["messages"][-1]["content"] == (
+            "|".join(names))
+
+
+@pytest.mark.parametrize("name", ["two\nlines.txt", "back\\slash.txt",
+                                  "/".join(["x" * 200] * 3)])
+def test_names_that_no_pack_may_have(stoke, agent, tmp_path, name):
+    """What would be refused elsewhere is not packed here."""
+    (agent / name).parent.mkdir(parents=True, exist_ok=True)
+    (agent / name).write_text("x")
+    r = scenario(stoke, "pack", "agent")
+    assert r.code == 2 and "has a name that no pack may have" in r.err, r
+    assert not (tmp_path / "agent.tar.gz").exists()
+
+
+def test_links_in_circles_are_no_folders_without_end(stoke, agent):
+    for name in "abc":
+        (agent / name).symlink_to(".")
+    r = scenario(stoke, "pack", "agent")
+    assert r.code == 2 and "too deep" in r.err
+    assert len(r.err.splitlines()) < 20
 
 
 def test_a_bomb_is_not_unpacked(stoke, server, tmp_path):
