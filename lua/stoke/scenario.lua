@@ -126,6 +126,9 @@ local stage_fields = {
 -- What says when requests leave: one at most.
 local timetables = { "request_rate", "session_rate", "rate", "arrivals", "stages" }
 
+-- What every thread keeps figures of.
+local most = { metrics = 256, thresholds = 256 }
+
 -- ---- the check ----
 
 local check = {}
@@ -250,7 +253,14 @@ function check:top(t)
   if type(t.load) == "function" then fields.load = function() return {} end end
   local plain = self:fields("", t, fields, set_of(hooks))
   for _, name in ipairs { "load", "metrics", "thresholds" } do
-    if plain[name] then plain[name] = self[name](self, plain[name]) end
+    local list, size = plain[name], 0
+    for _ in pairs(list or {}) do size = size + 1 end
+    if size > (most[name] or math.huge) then
+      self:problem("%s: %d of them; there may be %d", name, size, most[name])
+      plain[name] = nil
+    elseif list then
+      plain[name] = self[name](self, list)
+    end
   end
   self:work(t)
   return plain

@@ -144,7 +144,8 @@ function run:http(exchange) end
 
 ---The argument of `session`: one user. Calls that wait (`request`, `sleep`, `think`, `parallel`)
 ---yield to the event loop and may stand in loops, `pcall`, iterators and `__index`, but not in a
----callback of `string.gsub` or `table.sort`, nor in a coroutine of the script's own.
+---callback of `string.gsub` or `table.sort`, nor in a coroutine of the script's own. Only
+---stoke resumes a session: `coroutine.running()` is nil there.
 ---@class stoke.Session
 ---@field id integer 1, 2, 3 … over the whole run
 ---@field branch integer 0; in `s:parallel` the branch's number
@@ -1003,7 +1004,8 @@ function data:time(i) end
 --|
 --| Memory is capped at `--lua-memory` (512M) a thread: past it a script gets an error that it may catch.
 --| Asking for as much again in one step ends the run with what was measured. Big inputs belong
---| outside the Lua heap.
+--| outside the Lua heap. JSON lists and images may have as much again, and so may the bodies that the
+--| branches of one session have on the wire.
 --|
 --| ## Speed
 --|

@@ -91,6 +91,15 @@ const char *buf_cstr(struct buf *b)
   return b->p;
 }
 
+void buf_disarm(struct buf *b)
+{
+  for (size_t i = 0; i < b->len; i++) {
+    unsigned char c = (unsigned char)b->p[i];
+    if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+      b->p[i] = '?';
+  }
+}
+
 char *buf_take(struct buf *b)
 {
   char *p = b->p ? b->p : mem_zalloc(1, 1);

@@ -30,6 +30,9 @@ void buf_shift(struct buf *b, size_t len);
 struct str buf_str(const struct buf *b);
 /* The bytes with a NUL behind them; valid until the next change. */
 const char *buf_cstr(struct buf *b);
+/* Put a ? for every control character but tabs and the ends of lines: for what
+ * a terminal shows and others than we have said. */
+void buf_disarm(struct buf *b);
 /* Hand the bytes (NUL-terminated) to the caller; the buf is empty after. */
 char *buf_take(struct buf *b);
 /* Empty, memory kept. */

@@ -38,6 +38,7 @@ void log_line(const char *fmt, ...)
   va_start(ap, fmt);
   buf_vaddf(&b, fmt, ap);
   va_end(ap);
+  buf_disarm(&b);
   write_line(&b);
 }
 

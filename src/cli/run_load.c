@@ -357,6 +357,11 @@ static void check_flat(struct settling *s)
   if (isinf(l->request_rate) && !l->num_requests && !l->max_concurrency)
     err_add(s->e, "--request-rate inf: sends without end; add --num-requests "
                   "or --max-concurrency");
+  if (isfinite(l->request_rate) && l->request_rate > RATE_MAX)
+    err_add(s->e,
+            "--request-rate %g: at most %d a second; inf sends all at "
+            "once",
+            l->request_rate, RATE_MAX);
   /* All at once, at most N in flight, until the time is up: a closed loop. */
   if (isinf(l->request_rate) && !l->num_requests)
     l->request_rate = 0;

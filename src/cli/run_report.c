@@ -248,6 +248,7 @@ static int show(const struct run_report *r, const struct summary *s,
       buf_addc(&out, '\n');
   }
   mask_known(&out, &o->secrets);
+  buf_disarm(&out);
   rc = print(stdout_is_taken(o) ? stderr : stdout, buf_str(&out));
   buf_free(&out);
   return rc;

@@ -12,6 +12,10 @@
 #include "stats/slo.h"
 #include "stats/threshold.h"
 
+/* Requests a second, at most: far more than a machine sends. Beyond that a
+ * timetable is longer than its making may take. */
+enum { RATE_MAX = 1000000 };
+
 enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA };
 enum ramp_shape { RAMP_LINEAR, RAMP_EXPONENTIAL, RAMP_STEP };
 

@@ -219,6 +219,9 @@ int stage_check(const struct stage *s, bool last, const char *place,
   bool endless = isinf(s->rate.from) || isinf(s->rate.to);
   if ((moves(&s->rate) || moves(&s->concurrency)) && !s->duration_ns)
     err_add(e, "%s: a ramp needs a duration", place);
+  if (!endless && fmax(s->rate.from, s->rate.to) > RATE_MAX)
+    err_add(e, "%s: a rate is at most %d a second; inf is all at once", place,
+            RATE_MAX);
   if (endless && moves(&s->rate))
     err_add(e, "%s: a ramp cannot begin or end at inf", place);
   if (moves(&s->rate) && s->rate.shape == RAMP_EXPONENTIAL &&

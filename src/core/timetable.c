@@ -42,6 +42,16 @@ static bool full(const struct load *l, const struct offsets *o)
 
 /* ---- load.rate ---- */
 
+static int ask_rate(struct vm *vm, double t, double *rate, struct err *e)
+{
+  if (vm_rate(vm, t, rate) != VM_OK)
+    return err_add(e, "%s", vm_error(vm));
+  if (*rate > RATE_MAX)
+    return err_add(e, "load.rate returned %g; it is at most %d a second", *rate,
+                   RATE_MAX);
+  return 0;
+}
+
 static int follow_curve(const struct load *l, uint64_t seed, struct vm *vm,
                         struct offsets *o, struct err *e)
 {
@@ -53,13 +63,13 @@ static int follow_curve(const struct load *l, uint64_t seed, struct vm *vm,
   arrival_init(&gaps, &rule, seed, 0);
   /* A constant stream begins at once, as everywhere. */
   need = l->arrival == ARRIVAL_CONSTANT ? 0 : arrival_gap(&gaps);
-  if (vm_rate(vm, 0, &rate) != VM_OK)
-    return err_add(e, "%s", vm_error(vm));
+  if (ask_rate(vm, 0, &rate, e) < 0)
+    return -1;
   for (double t = 0; t < end && !full(l, o); t += step) {
     double width = fmin(step, end - t), used = 0, units;
     struct ramp r = {.from = rate};
-    if (vm_rate(vm, t + width, &r.to) != VM_OK)
-      return err_add(e, "%s", vm_error(vm));
+    if (ask_rate(vm, t + width, &r.to, e) < 0)
+      return -1;
     rate = r.to;
     units = (r.from + r.to) / 2 * width;
     while (units > 0 && used + need <= units && !full(l, o)) {
@@ -74,6 +84,14 @@ static int follow_curve(const struct load *l, uint64_t seed, struct vm *vm,
 }
 
 /* ---- load.arrivals ---- */
+
+/* So many within a second, and no number bounds them: gaps of nothing never
+ * come to the end. */
+static bool stands_still(const struct load *l, const struct offsets *o)
+{
+  return !l->num_requests && o->n > RATE_MAX &&
+         o->ns[o->n - 1] - o->ns[o->n - 1 - RATE_MAX] < NS_PER_SEC;
+}
 
 static int follow_gaps(const struct load *l, struct vm *vm, struct offsets *o,
                        struct err *e)
@@ -90,6 +108,11 @@ static int follow_gaps(const struct load *l, struct vm *vm, struct offsets *o,
       return 0;
     if (add(o, at, e) < 0)
       return -1;
+    if (stands_still(l, o))
+      return err_add(e,
+                     "load.arrivals: more than %d within a second; bound them "
+                     "by num_requests, or return larger gaps",
+                     RATE_MAX);
   }
   return 0;
 }

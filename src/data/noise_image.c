@@ -106,6 +106,11 @@ struct noise_image *noise_image_new(unsigned width, unsigned height,
   return x;
 }
 
+size_t noise_image_size(const struct noise_image *x)
+{
+  return x->size + 2 * (x->n + 1) * sizeof *x->rows;
+}
+
 void noise_image_free(struct noise_image *x)
 {
   if (!x)

@@ -17,6 +17,8 @@ enum { NOISE_IMAGE_SIDE = 8192 };
 struct noise_image *noise_image_new(unsigned width, unsigned height,
                                     uint64_t seed);
 void noise_image_free(struct noise_image *x);
+/* Bytes of memory that it takes, about. */
+size_t noise_image_size(const struct noise_image *x);
 /* Appends a JPEG file. */
 void noise_image_deal(struct noise_image *x, struct rng *r, struct buf *out);
 

@@ -31,6 +31,13 @@ struct image {
   struct buf file, url;
 };
 
+/* Bytes of it, none of which is in the Lua heap. */
+static size_t size_of(const struct image *x)
+{
+  size_t noise = x->noise ? noise_image_size(x->noise) : 0;
+  return noise + x->file.cap + x->url.cap;
+}
+
 static void begin_url(struct buf *url, const char *type)
 {
   buf_reset(url);
@@ -51,12 +58,15 @@ static int noise_image_l(lua_State *L)
 {
   struct vm *vm = vm_of(L);
   unsigned width = check_side(L, 1), height = check_side(L, 2);
-  struct image *x = lua_newuserdata(L, sizeof *x);
+  struct image *x;
+  vm_room_outside(L);
+  x = lua_newuserdata(L, sizeof *x);
   *x = (struct image){.pixels = (double)width * height};
   luaL_getmetatable(L, IMAGE_MT);
   lua_setmetatable(L, -2);
   vm_guard(vm);
   x->noise = noise_image_new(width, height, vm_seed(vm));
+  vm->outside += size_of(x);
   vm_unguard(vm);
   return 1;
 }
@@ -73,9 +83,12 @@ static int url_l(lua_State *L)
   struct vm *vm = vm_of(L);
   struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
   struct rng *r = check_rng(L, 2);
+  vm_room_outside(L);
   vm_guard(vm);
+  vm->outside -= size_of(x);
   begin_url(&x->url, "image/jpeg");
   add_picture(x, r);
+  vm->outside += size_of(x);
   vm_unguard(vm);
   lua_pushlstring(L, x->url.p, x->url.len);
   return 1;
@@ -92,13 +105,16 @@ static int film_l(lua_State *L)
                 "a film has 1 frame and more");
   luaL_argcheck(L, frames * x->pixels <= FILM_PIXELS, 3,
                 "a film has at most 2^27 pixels");
+  vm_room_outside(L);
   vm_guard(vm);
+  vm->outside -= size_of(x);
   begin_url(&x->url, "video/jpeg");
   for (double i = 1; i <= frames; i++) {
     if (i > 1)
       buf_add(&x->url, ",", 1);
     add_picture(x, r);
   }
+  vm->outside += size_of(x);
   vm_unguard(vm);
   lua_pushlstring(L, x->url.p, x->url.len);
   return 1;
@@ -107,6 +123,7 @@ static int film_l(lua_State *L)
 static int gc_l(lua_State *L)
 {
   struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
+  vm_of(L)->outside -= size_of(x);
   noise_image_free(x->noise);
   buf_free(&x->file);
   buf_free(&x->url);

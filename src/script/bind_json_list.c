@@ -13,7 +13,7 @@
  *
  * A JSON array that grows, for a history that is sent again with every turn:
  * a table would be encoded from its beginning each time. Its bytes are not in
- * the Lua heap, but all lists together may have as many. */
+ * the Lua heap; see vm_room_outside. */
 
 #define LIST_MT "stoke.json.list"
 
@@ -27,22 +27,10 @@ static struct json_list *check_list(lua_State *L)
   return luaL_checkudata(L, 1, LIST_MT);
 }
 
-/* Of all lists: what this one has more, or less. */
+/* What this one has more, or less. */
 static void account(struct vm *vm, const struct json_list *list, size_t before)
 {
-  vm->lists += list->items.cap - before;
-}
-
-static void make_room(lua_State *L)
-{
-  const struct vm *vm = vm_of(L);
-  if (vm->lists > vm->memory_max)
-    lua_gc(L, LUA_GCCOLLECT, 0);
-  if (vm->lists > vm->memory_max)
-    luaL_error(L,
-               "not enough memory for JSON lists (the cap is %d MiB; see "
-               "--lua-memory)",
-               (int)(vm->memory_max >> 20));
+  vm->outside += list->items.cap - before;
 }
 
 static void add(lua_State *L, struct json_list *list, int i)
@@ -50,7 +38,7 @@ static void add(lua_State *L, struct json_list *list, int i)
   char why[256] = "";
   size_t before = list->items.len, cap = list->items.cap;
   int status;
-  make_room(L);
+  vm_room_outside(L);
   vm_guard(vm_of(L));
   if (list->n)
     buf_addc(&list->items, ',');

@@ -6,7 +6,8 @@
 
 /* string.gsub(s, pattern, replacement [, n]) -> text, count  [-0, +2, e]
  * coroutine.resume(co, ...) -> true, ... | false, err        [-0, +n, m]
- * coroutine.wrap(f) -> function                              [-0, +1, m] */
+ * coroutine.wrap(f) -> function                              [-0, +1, m]
+ * coroutine.running() -> co | nil                            [-0, +1, -] */
 
 enum { DEEPEST = 1 << 20 };
 
@@ -97,6 +98,15 @@ static int wrap_l(lua_State *L)
   return 1;
 }
 
+/* nil in a session and in control: those only C may resume, or an answer would
+ * come to somebody who has gone on without it. */
+static int running_l(lua_State *L)
+{
+  if (lua_pushthread(L) || vm_of(L)->resumed == L)
+    lua_pushnil(L);
+  return 1;
+}
+
 void recursion_open(lua_State *L)
 {
   lua_getglobal(L, "string");
@@ -108,5 +118,7 @@ void recursion_open(lua_State *L)
   lua_setfield(L, -2, "resume");
   lua_pushcfunction(L, wrap_l);
   lua_setfield(L, -2, "wrap");
+  lua_pushcfunction(L, running_l);
+  lua_setfield(L, -2, "running");
   lua_pop(L, 2);
 }

@@ -2,7 +2,8 @@
  * LuaJIT bounds the Lua stack but not C's: string.gsub with a function needs
  * 9 KB a level and overflows the stack of a thread, and so do coroutines that
  * resume one another; both end the process. These are replaced by versions
- * that look how deep they are. What remains (sort, format, foreach) reaches
+ * that look how deep they are. coroutine.running does not hand out the
+ * coroutines that C resumes. What remains (sort, format, foreach) reaches
  * the end of the Lua stack first, within 4 MB: threads that run Lua need a
  * stack of 8 MB. */
 #ifndef STOKE_SCRIPT_RECURSION_H
@@ -10,7 +11,8 @@
 
 struct lua_State;
 
-/* Replace string.gsub, coroutine.resume and coroutine.wrap. [-0, +0, m] */
+/* Replace string.gsub, coroutine.resume, coroutine.wrap and
+ * coroutine.running. [-0, +0, m] */
 void recursion_open(struct lua_State *L);
 /* Raise "stack overflow" more than 1 MB below vm_call. For every C function
  * that calls what a script gave it. [-0, +0, v] */

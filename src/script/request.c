@@ -2,6 +2,9 @@
 
 #include <assert.h>
 
+/* Memory of larger bodies is given back. */
+enum { BODY_KEPT = 1 << 20 };
+
 void request_reset(struct request *r)
 {
   struct request clean = {.path = r->path,
@@ -18,7 +21,7 @@ void request_reset(struct request *r)
   buf_reset(&r->path);
   buf_reset(&r->url);
   buf_reset(&r->http);
-  buf_reset(&r->body);
+  buf_recycle(&r->body, BODY_KEPT);
   buf_reset(&r->headers);
   buf_reset(&r->model);
   buf_reset(&r->tags);

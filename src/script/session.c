@@ -462,6 +462,25 @@ static const char *refusal(struct session *s, bool http)
                                      : NULL;
 }
 
+/* All branches together may have as much on the wire as a script has memory,
+ * whose cap these bytes do not see. */
+static bool too_much(const struct session *s)
+{
+  const struct session_pool *p = s->pool;
+  return s->root->bodies + p->request.body.len > vm_memory_max(p->config.vm);
+}
+
+static void fail_body(struct session *s)
+{
+  struct vm *vm = s->pool->config.vm;
+  char why[128];
+  snprintf(why, sizeof why,
+           "not enough memory for the bodies of one session's requests (the "
+           "cap is %zu MiB; see --lua-memory)",
+           vm_memory_max(vm) >> 20);
+  kill_tree(s->root, SESSION_FAILED, why);
+}
+
 static struct exchange_plan plan_request(struct session *s, bool http)
 {
   struct session *root = s->root;
@@ -494,11 +513,16 @@ static void send_request(struct session *s)
     kill_tree(s->root, SESSION_CUT, why);
     return;
   }
+  if (too_much(s)) {
+    fail_body(s);
+    return;
+  }
   /* With the last one, so that no session begins that cannot send any. */
   if (!http && ++p->requests == p->config.max_requests)
     p->config.exhausted(p->config.ud);
   plan = plan_request(s, http);
   s->root->has_waited = true;
+  s->root->bodies += p->request.body.len;
   s->exchange = exchange_take(p->config.exchanges);
   swapped = *exchange_slot(s->exchange);
   *exchange_slot(s->exchange) = p->request;
@@ -620,6 +644,7 @@ static void on_turn_done(struct exchange *x, void *ud)
   struct session *s = ud;
   struct handover h = {.to = s, .exchange = x};
   settle(s, x);
+  s->root->bodies -= exchange_slot(x)->body.len;
   s->exchange = NULL;
   if (s->dead)
     bury(s);

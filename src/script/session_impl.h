@@ -55,6 +55,7 @@ struct session {
   /* of the root */
   struct list tree; /* branches alive */
   uint32_t turns, planned, next_branch;
+  size_t bodies;   /* bytes on the wire, of all its branches */
   bool has_waited; /* for anything: it no longer keeps the timetable */
   uint64_t started_ns, think_ns;
   uint32_t thinking;   /* branches in s:think, */

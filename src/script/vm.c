@@ -106,6 +106,18 @@ void *vm_allocate(void *ud, void *p, size_t old, size_t size)
   return q;
 }
 
+void vm_room_outside(lua_State *L)
+{
+  const struct vm *vm = vm_of(L);
+  if (vm->outside > vm->memory_max)
+    lua_gc(L, LUA_GCCOLLECT, 0);
+  if (vm->outside > vm->memory_max)
+    luaL_error(L,
+               "not enough memory for JSON lists and images (the cap is %d "
+               "MiB; see --lua-memory)",
+               (int)(vm->memory_max >> 20));
+}
+
 struct vm *vm_of(lua_State *L)
 {
   void *ud;
@@ -116,6 +128,11 @@ struct vm *vm_of(lua_State *L)
 lua_State *vm_state(struct vm *vm)
 {
   return vm->L;
+}
+
+size_t vm_memory_max(const struct vm *vm)
+{
+  return vm->memory_max;
 }
 
 uint64_t vm_seed(const struct vm *vm)
@@ -323,11 +340,18 @@ enum vm_result vm_call(struct vm *vm, enum hook hook, lua_CFunction fn,
   return VM_FAILED;
 }
 
-static int traceback_of(lua_State *L)
+/* What the message handler does for a call: the traceback of a coroutine that
+ * has failed, and its error in words. */
+static int explain(lua_State *L)
 {
   struct vm *vm = vm_of(L);
-  luaL_traceback(L, vm_ud(L), NULL, 0);
+  lua_State *co = vm_ud(L);
+  luaL_traceback(L, co, NULL, 0);
   vm_keep_traceback(vm, lua_tostring(L, -1));
+  lua_settop(L, 0);
+  lua_xmove(co, L, 1);
+  vm_error_in_words(L);
+  lua_xmove(L, co, 1);
   return 0;
 }
 
@@ -336,12 +360,14 @@ static int protected_resume(struct vm *vm, lua_State *co, int nargs)
   sigjmp_buf here;
   int why, status;
   vm->escape = &here;
+  vm->resumed = co;
   why = sigsetjmp(here, 0);
   if (why != 0)
     return bury(vm, why);
   vm->stack_base = (uintptr_t)__builtin_frame_address(0);
   status = lua_resume(co, nargs);
   vm->escape = NULL;
+  vm->resumed = NULL;
   return status;
 }
 
@@ -357,10 +383,8 @@ int vm_resume(struct vm *vm, enum hook hook, lua_State *co, int nargs,
   vm->rng = rng;
   status = protected_resume(vm, co, nargs);
   vm->rng = &vm->own_rng;
-  if (status > LUA_YIELD && !vm->dead) {
-    vm_protected(vm, traceback_of, co);
+  if (status > LUA_YIELD && !vm->dead && vm_protected(vm, explain, co) == 0)
     vm_keep_error(vm, co, status);
-  }
   vm_leave(vm);
   if (status > LUA_YIELD)
     vm_report_error(vm);

@@ -138,6 +138,8 @@ struct vm_stats {
   size_t memory, memory_peak; /* bytes of the Lua heap */
 };
 struct vm_stats vm_stats(const struct vm *vm);
+/* The cap of the Lua heap, in bytes. */
+size_t vm_memory_max(const struct vm *vm);
 /* Collect garbage in small steps for at most `budget_ns` while there is
  * something worth collecting. True when more is left: call again when the
  * loop is idle. */

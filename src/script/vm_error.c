@@ -28,16 +28,21 @@ void vm_keep_traceback(struct vm *vm, const char *text)
   vm_unguard(vm);
 }
 
+void vm_error_in_words(lua_State *L)
+{
+  if (lua_type(L, 1) == LUA_TSTRING || lua_isnumber(L, 1))
+    return;
+  if (!luaL_callmeta(L, 1, "__tostring"))
+    lua_pushfstring(L, "(an error that is a %s)", luaL_typename(L, 1));
+  lua_replace(L, 1);
+  lua_settop(L, 1);
+}
+
 /* The message handler: the traceback has to be taken before the stack is
  * unwound. [-1, +1, e] */
 int vm_on_error(lua_State *L)
 {
-  if (lua_type(L, 1) != LUA_TSTRING && !lua_isnumber(L, 1)) {
-    if (!luaL_callmeta(L, 1, "__tostring"))
-      lua_pushfstring(L, "(an error that is a %s)", luaL_typename(L, 1));
-    lua_replace(L, 1);
-    lua_settop(L, 1);
-  }
+  vm_error_in_words(L);
   luaL_traceback(L, L, NULL, 1);
   vm_keep_traceback(vm_of(L), lua_tostring(L, -1));
   lua_settop(L, 1);

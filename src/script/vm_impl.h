@@ -73,6 +73,7 @@ struct vm {
   double *stream_id;           /* of the request that is shown there */
   bool stream_texts;           /* on_chunk takes them */
   uintptr_t stack_base;        /* C's stack where Lua was entered */
+  lua_State *resumed;          /* by vm_resume, or NULL */
   bool dead;
   struct buf error, traceback;
   struct buf stop; /* reason; empty: none */
@@ -89,7 +90,7 @@ struct vm {
   size_t ask_at;  /* memory at which room is asked for: at first the cap */
   bool over;      /* past it; the hook is set */
   bool full;      /* what is alive is past it: see vm.c, refuse */
-  size_t lists;   /* bytes of JSON lists, which are outside of the heap */
+  size_t outside; /* bytes of objects whose memory is not in the heap */
   size_t gc_base; /* heap after the last complete collection */
 
   /* The script's own files, in the order in which they were loaded. */
@@ -133,6 +134,10 @@ void vm_push_ref(lua_State *L, enum vm_ref ref); /* [-0, +1, -] */
 enum { VM_BURIED_HANG = 1, VM_BURIED_MEMORY };
 /* The count hook: set by the watchdog and past the memory cap. */
 void vm_on_hook(lua_State *L, lua_Debug *ar);
+/* Objects of a script's that are not in its heap may have as much again. To be
+ * called before one grows: collects, and raises if that was not enough.
+ * [-0, +0, v] */
+void vm_room_outside(lua_State *L);
 void *vm_allocate(void *ud, void *p, size_t old, size_t size);
 int vm_trampoline(lua_State *L);
 
@@ -141,6 +146,8 @@ void vm_stream_open(lua_State *L);
 
 /* vm_error.c */
 int vm_on_error(lua_State *L); /* the message handler: [-1, +1, e] */
+/* An error that is an object, alone on the stack, becomes text. [-1, +1, e] */
+void vm_error_in_words(lua_State *L);
 /* The error of a call that ended with `status`, its message on top of `L`, as
  * one text that begins with a place. */
 void vm_keep_error(struct vm *vm, lua_State *L, int status);

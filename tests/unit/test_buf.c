@@ -118,6 +118,17 @@ static void hands_over(void **state)
   mem_free(p);
 }
 
+static void shows_nothing_that_a_terminal_obeys(void **state)
+{
+  struct buf b = {0};
+  (void)state;
+  buf_adds(&b, "a\x1b[2J\tb\r\n\x7f\x9cö");
+  buf_addc(&b, '\0');
+  buf_disarm(&b);
+  assert_string_equal(buf_cstr(&b), "a?[2J\tb?\n?\x9cö?");
+  buf_free(&b);
+}
+
 static void recycles_what_is_small(void **state)
 {
   struct buf b = {.max = 1 << 20};
@@ -142,6 +153,7 @@ int main(void)
       cmocka_unit_test(formats_across_growth),
       cmocka_unit_test(stops_at_its_ceiling),
       cmocka_unit_test(hands_over),
+      cmocka_unit_test(shows_nothing_that_a_terminal_obeys),
       cmocka_unit_test(recycles_what_is_small),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

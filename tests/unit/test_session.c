@@ -87,7 +87,13 @@ static void reasons_of_failure(void **state)
       {SESSION("return false, 'as well'"), "as well"},
       {SESSION("error('oops')"), "test.lua:2: oops"},
       {SESSION("\n\nlocal t = nil; t.x = 1"), "test.lua:4: "},
-      {SESSION("error({})"), "test.lua:1"},
+      {SESSION("error({})"), "test.lua:1: (an error that is a table)"},
+      {SESSION("error(setmetatable({}, { __tostring = function()"
+               "  return 'in words' end }))"),
+       "test.lua:1: in words"},
+      {SESSION("error(setmetatable({}, { __tostring = function()"
+               "  error('worse') end }))"),
+       "test.lua:2: worse"},
       {SESSION("s:sleep('soon')"), "test.lua:2: bad argument #1 to 'sleep'"},
       {SESSION("s:sleep()"), "test.lua:2: bad argument"},
       {SESSION("s:sleep(1e12)"), "test.lua:2: bad argument"},
@@ -173,6 +179,21 @@ static void a_wait_that_failed_leaves_nothing(void **state)
                      "  s:parallel { function() end } end)"
                      "s:sleep(0.01) s:fail('turn ' .. s.turn)"),
              SESSION_FAILED, "turn 0");
+}
+
+/* An answer that comes to a coroutine which somebody else has resumed would
+ * come to nobody, or to a dead one. */
+static void is_not_the_scripts_to_resume(void **state)
+{
+  (void)state;
+  expect_end(SESSION("local own = coroutine.wrap(function()"
+                     "  return coroutine.running() end)()"
+                     "s:parallel { function(b)"
+                     "  if coroutine.running() then b:fail('a branch') end"
+                     "  end }"
+                     "s:sleep(0.001)"
+                     "s:fail(type(own) .. ' ' .. type(coroutine.running()))"),
+             SESSION_FAILED, "thread nil");
 }
 
 static void outlives_its_use(void **state)
@@ -555,6 +576,7 @@ int main(void)
       cmocka_unit_test(yields_across_lua),
       cmocka_unit_test(places_that_cannot_wait),
       cmocka_unit_test(a_wait_that_failed_leaves_nothing),
+      cmocka_unit_test(is_not_the_scripts_to_resume),
       cmocka_unit_test(outlives_its_use),
       cmocka_unit_test(same_id_same_draws),
       cmocka_unit_test(results_in_order),
