@@ -4,6 +4,11 @@
 
     python parquet_to_jsonl.py train.parquet > train.jsonl
     python parquet_to_jsonl.py data/*.parquet -o all.jsonl --columns prompt
+    python parquet_to_jsonl.py speech/*.parquet --files speech
+
+The last writes the recordings that are in the rows into the folder `speech`,
+and beside them rows.jsonl with their names: what `stoke bench serve
+--dataset-name custom_audio` reads.
 
 Needs pyarrow (`pip install pyarrow`). Rows are read in batches, so that files
 larger than the memory are fine. Numbers that JSON lacks (NaN, infinities)
@@ -41,7 +46,41 @@ def plain(value):
     return value
 
 
-def convert(parquet, path, columns, limit, out):
+ENDINGS = {b"RIFF": ".wav", b"fLaC": ".flac", b"OggS": ".ogg", b"ID3": ".mp3",
+           b"\xff\xfb": ".mp3", b"\xff\xd8": ".jpg", b"\x89PNG": ".png"}
+
+
+def ending(content):
+    return next((e for start, e in ENDINGS.items()
+                 if content.startswith(start)), ".bin")
+
+
+class Files:
+    """The files that a hub's Audio or Image columns hold, in a folder."""
+
+    def __init__(self, folder):
+        self.folder, self.n = folder, 0
+        os.makedirs(folder, exist_ok=True)
+
+    def write(self, content):
+        self.n += 1
+        name = f"{self.n:06d}{ending(content)}"
+        with open(os.path.join(self.folder, name), "wb") as file:
+            file.write(content)
+        return name
+
+    def moved_out(self, value):
+        """`value` with names where there were files."""
+        if isinstance(value, dict):
+            if isinstance(value.get("bytes"), bytes):
+                return self.write(value["bytes"])
+            return {k: self.moved_out(v) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.moved_out(v) for v in value]
+        return value
+
+
+def convert(parquet, path, columns, limit, files, out):
     """Write at most `limit` rows (None: all); returns how many."""
     file = parquet.ParquetFile(path)
     missing = sorted(set(columns or []) - set(file.schema_arrow.names))
@@ -53,6 +92,8 @@ def convert(parquet, path, columns, limit, out):
         for row in batch.to_pylist():
             if n == limit:
                 return n
+            if files:
+                row = files.moved_out(row)
             out.write(json.dumps(plain(row), ensure_ascii=False) + "\n")
             n += 1
     return n
@@ -68,7 +109,13 @@ def arguments():
                    type=lambda s: [c.strip() for c in s.split(",")],
                    help="only these columns")
     p.add_argument("--limit", metavar="N", type=int, help="at most N rows")
-    return p.parse_args()
+    p.add_argument("--files", metavar="DIR", dest="folder",
+                   help="write pictures and recordings there, beside "
+                   "rows.jsonl, which names them")
+    args = p.parse_args()
+    if args.folder and args.output:
+        p.error("--files DIR writes DIR/rows.jsonl; leave out --output")
+    return args
 
 
 def main():
@@ -77,7 +124,10 @@ def main():
         import pyarrow.parquet as parquet
     except ImportError:
         sys.exit("parquet_to_jsonl.py needs pyarrow: pip install pyarrow")
-    out = sys.stdout
+    out, files = sys.stdout, None
+    if args.folder:
+        files = Files(args.folder)
+        args.output = os.path.join(args.folder, "rows.jsonl")
     if args.output:
         out = open(args.output, "w", encoding="utf-8")
     else:
@@ -85,7 +135,7 @@ def main():
     left = args.limit
     try:
         for path in args.files:
-            n = convert(parquet, path, args.columns, left, out)
+            n = convert(parquet, path, args.columns, left, files, out)
             left = None if left is None else left - n
         out.close()
     except BrokenPipeError:

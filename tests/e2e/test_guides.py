@@ -409,6 +409,23 @@ def test_parquet_rows_are_lines(shell, pyarrow, tmp_path):
         {"prompt": "a\nb"}, {"prompt": "ü"}, {"prompt": "a\nb"}]
 
 
+def test_parquet_recordings_are_files(shell, pyarrow, tmp_path):
+    package = tmp_path / "packages" / "pyarrow" / "parquet.py"
+    package.write_text(PYARROW.replace(
+        '{"prompt": "a\\nb", "x": math.nan, "b": b"\\x00"}',
+        '{"audio": {"bytes": b"fLaC1", "path": "/x/a.flac"}, "text": "t"},'
+        '{"images": [{"bytes": b"\\x89PNG", "path": None}], "at": 1}'))
+    shell(f"python {CONVERT} a.parquet --files out --limit 2", env=pyarrow)
+    lines = (tmp_path / "out" / "rows.jsonl").read_text().splitlines()
+    assert [strict_json(line) for line in lines] == [
+        {"audio": "000001.flac", "text": "t"},
+        {"images": ["000002.png"], "at": 1}]
+    assert (tmp_path / "out" / "000001.flac").read_bytes() == b"fLaC1"
+    r = shell(f"python {CONVERT} a.parquet --files out -o x", code=2,
+              env=pyarrow)
+    assert "leave out --output" in r.stderr
+
+
 def test_parquet_troubles_are_said(shell, pyarrow, tmp_path):
     r = shell(f"python {CONVERT} a.parquet --columns y", code=1, env=pyarrow)
     assert "no column y" in r.stderr and "prompt" in r.stderr

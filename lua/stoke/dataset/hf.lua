@@ -25,8 +25,10 @@ local function look_up(where)
   end
   for _, id in ipairs(known.audio) do
     if names(where, id) then
-      return nil, ("%s: it is sound, which is not read from the hub's files; write "
-        .. "its recordings out for custom_audio"):format(where)
+      return nil, ("%s: it is sound, which is read from files: `python3 "
+        .. "contrib/parquet_to_jsonl.py FILE.parquet --files DIR` writes its recordings; then "
+        .. "dataset_name=custom_audio, dataset_path=DIR/rows.jsonl, custom_output_len=1024")
+        :format(where)
     end
   end
   return nil, ("Unsupported dataset path: %s. Say by hf_name which data set the file is: %s")
