@@ -1,7 +1,7 @@
-/* mailbox.h -- the only place where threads meet.
+/* mailbox.h -- where the threads of a run meet.
  * A ring of small messages with one sender and one receiver, and an ev_async
  * that wakes the receiver's loop. Wake-ups coalesce: the receiver drains the
- * ring until it is empty. All atomics of the program live in mailbox.c. */
+ * ring until it is empty. */
 #ifndef STOKE_CORE_MAILBOX_H
 #define STOKE_CORE_MAILBOX_H
 

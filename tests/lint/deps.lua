@@ -14,13 +14,16 @@ local modules = {
 -- Libraries, by the first part of the header's name.
 local libraries = {
   curl = { "net/" },
-  cJSON = { "base/json", "net/wire" },
+  cjson = { "base/json" },
   ev = { "net/", "core/", "mock/" },
   lua = { "script/" }, lualib = { "script/" }, lauxlib = { "script/" },
   luajit = { "script/" },
   llhttp = { "mock/" },
   stdatomic = { "core/mailbox", "script/vm", "script/watchdog" },
   nettle = { "script/digest" },
+  zlib = { "mock/pipe" },
+  pcre2 = { "data/regex" },
+  utf8proc = { "data/" },
   archive = { "script/pack_" }, archive_entry = { "script/pack_" },
   yaml = { "cli/yaml" },
   jpeglib = { "data/noise_image" },
