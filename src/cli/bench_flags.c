@@ -177,7 +177,7 @@ static const struct option rows[] = {
     {"print-config", NULL, OPTION_BOOLEAN, AT(print_config),
      .help = "print the options of `stoke run` that this comes to, and end"},
     {"version", NULL, OPTION_BOOLEAN, AT(version),
-     .help = "print the versions of all parts"},
+     .help = "print the versions of stoke and its main libraries"},
 
     {"endpoint-type", "NAME", OPTION_STRING, AT(endpoint_type), "Older",
      "the backend, before 0.11", .hidden = true, .whole = true},

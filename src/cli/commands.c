@@ -57,7 +57,7 @@ static void usage(FILE *to)
   for (size_t i = 0; i < N_COMMANDS; i++)
     fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
   fputs("  help       the same as COMMAND --help\n"
-        "  version    the versions of all parts\n\n"
+        "  version    its version, and those of its main libraries\n\n"
         "To begin with:\n"
         "  stoke mock --port 8000 &\n"
         "  stoke run -u http://127.0.0.1:8000 -c 8 -d 10s\n",

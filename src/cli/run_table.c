@@ -190,7 +190,7 @@ static const struct option rows[] = {
     {"print-config", NULL, OPTION_BOOLEAN, AT(print_config),
      .help = "print every option with where it came from, and end"},
     {"version", NULL, OPTION_BOOLEAN, AT(version),
-     .help = "print the versions of all parts"},
+     .help = "print the versions of stoke and its main libraries"},
 
 /* From here on of `stoke find` alone. */
 #define FIND_ROWS 8

@@ -51,11 +51,15 @@ static const struct option rows[] = {
 
 static const struct options_spec spec = {
     .program = "stoke scenario check",
-    .usage = "SCENARIO [-P NAME=VALUE ...] [-- arguments of the scenario]",
+    .usage = "SCENARIO [-P NAME=VALUE ...] [-- arguments]",
     .intro = "Loads a scenario, looks at all that it says, and runs it once "
              "for at most 20 s against a server inside this program, which "
              "gets what was meant for others, too. Tells what it sent, and "
              "every mistake with its place.",
+    .examples = "stoke scenario check mine.lua -P words=5\t"
+                "what three requests of it are\n"
+                "stoke scenario check agent --tool-calls 2 --full\t"
+                "a session, and all that it says\n",
     .footer = "Exit status: 0 all is well; 2 the scenario has mistakes.",
     .rows = rows,
     .n = sizeof rows / sizeof *rows,

@@ -28,6 +28,8 @@ static const struct options_spec spec = {
     .usage = "[--json]",
     .intro = "All scenarios that `stoke run NAME` would find: in ./scenarios, "
              "in the folders of STOKE_PATH, and those that are built in.",
+    .examples = "STOKE_PATH=~/team stoke scenario list\t"
+                "with those of the team's folder\n",
     .rows = rows,
     .n = sizeof rows / sizeof *rows,
 };

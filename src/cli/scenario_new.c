@@ -24,6 +24,8 @@ static const struct options_spec spec = {
     .intro = "Writes NAME.lua: a scenario that works as it is, with a remark "
              "at every line that will want to be changed. A file that exists "
              "is left alone.",
+    .examples = "stoke scenario new haikus\tthen change haikus.lua\n"
+                "stoke scenario new talk --session\ta user of many turns\n",
     .rows = rows,
     .n = sizeof rows / sizeof *rows,
     .max_args = 1,
