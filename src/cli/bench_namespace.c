@@ -85,6 +85,17 @@ static void add_unset(struct buf *out, const struct option *row)
     add_repr(out, s);
 }
 
+static void add_choice(struct buf *out, const struct option *row, int n)
+{
+  struct str rest = str_of(row->choices), word = {0};
+  for (int i = 0; i <= n; i++)
+    word = str_split(&rest, ' ');
+  if (str_eq(word, STR("none")))
+    buf_adds(out, "None");
+  else
+    buf_addf(out, "'%.*s'", STR_ARG(word));
+}
+
 static void add_value(struct buf *out, const struct bench_flags *f,
                       const struct option *row, bool given)
 {
@@ -120,16 +131,7 @@ static void add_value(struct buf *out, const struct bench_flags *f,
     else
       buf_adds(out, "None");
     return;
-  case OPTION_CHOICE: {
-    struct str rest = str_of(row->choices), word = {0};
-    for (int i = 0; i <= *(const int *)at; i++)
-      word = str_split(&rest, ' ');
-    if (str_eq(word, STR("none")))
-      buf_adds(out, "None");
-    else
-      buf_addf(out, "'%.*s'", STR_ARG(word));
-    return;
-  }
+  case OPTION_CHOICE: add_choice(out, row, *(const int *)at); return;
   default:
     text = *(char *const *)at;
     if (text)

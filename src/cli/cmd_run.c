@@ -38,6 +38,24 @@ enum { GO_ON = -1, DONE = 0, FAILED = 1, MISUSED = 2 };
 
 /* ---- what is asked ---- */
 
+/* What stands alone is a scenario, but may have been meant otherwise. */
+static int check_name(const char *name, struct err *e)
+{
+  if (strstr(name, "://")) {
+    struct buf shown = {0};
+    mask_url(&shown, str_of(name));
+    err_add(e,
+            "%s: a server is named with --url; what stands alone is a "
+            "scenario",
+            buf_cstr(&shown));
+    buf_free(&shown);
+    return -1;
+  }
+  if (strchr(name, '=') && access(name, F_OK) < 0)
+    return err_add(e, "%s: neither an option nor a scenario", name);
+  return 0;
+}
+
 static struct scenario *open_scenario(struct job *j)
 {
   const struct run_options *o = &j->options;
@@ -69,21 +87,7 @@ static struct scenario *open_scenario(struct job *j)
             o->config.endpoint, default_scenario_words(o->config.endpoint));
     return NULL;
   }
-  if (strstr(so.name, "://")) {
-    struct buf shown = {0};
-    mask_url(&shown, str_of(so.name));
-    err_add(e,
-            "%s: a server is named with --url; what stands alone is a "
-            "scenario",
-            buf_cstr(&shown));
-    buf_free(&shown);
-    return NULL;
-  }
-  if (strchr(so.name, '=') && access(so.name, F_OK) < 0) {
-    err_add(e, "%s: neither an option nor a scenario", so.name);
-    return NULL;
-  }
-  return scenario_open(&so, e);
+  return check_name(so.name, e) == 0 ? scenario_open(&so, e) : NULL;
 }
 
 /* Which names there are is known with the scenario. */

@@ -142,39 +142,48 @@ static void read_stage(struct settling *s, const json_value *v,
 }
 
 /* "30s rate=1..10 linear" as the object that stage_read takes. */
+/* Whose value a word without "=" is. */
+static const char *key_of_value(struct str word)
+{
+  static const char *const words[][2] = {
+      {"poisson", "arrival"}, {"constant", "arrival"},  {"gamma", "arrival"},
+      {"linear", "shape"},    {"exponential", "shape"}, {"step", "shape"},
+      {"drop", "overflow"},   {"queue", "overflow"},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (str_eq(word, str_of(words[i][0])))
+      return words[i][1];
+  return "duration";
+}
+
+/* "max-concurrency", "c" -> "max_concurrency". */
+static void key_of_name(struct str name, char key[40])
+{
+  static const char *const names[][2] = {
+      {"rate", "request_rate"},
+      {"c", "max_concurrency"},
+      {"concurrency", "max_concurrency"},
+      {"n", "num_requests"},
+  };
+  snprintf(key, 40, "%.*s", STR_ARG(name));
+  for (char *c = key; *c; c++)
+    *c = *c == '-' ? '_' : *c;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i][0], key) == 0)
+      snprintf(key, 40, "%s", names[i][1]);
+}
+
 static void word(struct json_writer *w, struct str word)
 {
-  static const char *const arrivals[] = {"poisson", "constant", "gamma"};
-  static const char *const shapes[] = {"linear", "exponential", "step"};
-  static const struct {
-    const char *typed, *key;
-  } names[] = {{"rate", "request_rate"},
-               {"c", "max_concurrency"},
-               {"concurrency", "max_concurrency"},
-               {"n", "num_requests"}};
   struct str value = word, name = str_split(&value, '=');
   ptrdiff_t dots;
   char key[40];
   if (!value.p) {
-    const char *is = "duration";
-    for (int i = 0; i < 3; i++) {
-      if (str_eq(word, str_of(arrivals[i])))
-        is = "arrival";
-      if (str_eq(word, str_of(shapes[i])))
-        is = "shape";
-    }
-    if (str_eq(word, STR("drop")) || str_eq(word, STR("queue")))
-      is = "overflow";
-    json_key(w, is);
+    json_key(w, key_of_value(word));
     json_string(w, word);
     return;
   }
-  snprintf(key, sizeof key, "%.*s", STR_ARG(name));
-  for (char *c = key; *c; c++)
-    *c = *c == '-' ? '_' : *c;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i].typed, key) == 0)
-      snprintf(key, sizeof key, "%s", names[i].key);
+  key_of_name(name, key);
   json_key(w, key);
   dots = str_find(value, STR(".."));
   if (dots < 0 || strcmp(key, "label") == 0) {

@@ -301,6 +301,19 @@ static bool nothing_succeeded(const struct run_report *r,
   return s->sent ? s->completed == 0 : !ends[SESSION_COMPLETED];
 }
 
+/* `wrong`: something went wrong after the run. */
+static int exit_status(const struct run_report *r, const struct summary *s,
+                       const struct run_extras *extras, bool wrong)
+{
+  if (r->result->signal)
+    return 130;
+  if (wrong || nothing_succeeded(r, s) || all_sessions_failed(r) ||
+      script_failed(r) || r->result->control_failed ||
+      r->result->teardown_failed)
+    return 1;
+  return run_extras_broken(extras) ? 99 : 0;
+}
+
 int run_report(const struct run_report *r)
 {
   struct texts t = {0};
@@ -311,7 +324,8 @@ int run_report(const struct run_report *r)
                                   r->options->config.load.request_rate};
   struct run_extras extras;
   struct run_info info;
-  int status = 0;
+  bool wrong;
+  int status;
   memcpy(sc.percentiles, r->options->percentiles, sizeof sc.percentiles);
   if (sc.request_rate == 0)
     sc.request_rate = run_stages_rate(r->result);
@@ -327,22 +341,13 @@ int run_report(const struct run_report *r)
     r->front->describe(&s, &info, r->front->ud);
   run_extras_init(&extras, r->scenario, r->result, &s,
                   &r->options->config.thresholds);
-  if (!ask_scenario(r, &s, &extras, &info, &t))
-    status = 1;
-  if (show(r, &s, &extras, &info, &t) < 0)
-    status = 1;
+  wrong = !ask_scenario(r, &s, &extras, &info, &t);
+  wrong |= show(r, &s, &extras, &info, &t) < 0;
   if (r->options->plot)
     run_plot(&s, &info, r->options->blocks, r->scenario->driver,
              stdout_is_taken(r->options));
-  if (nothing_succeeded(r, &s) || all_sessions_failed(r) || script_failed(r) ||
-      r->result->control_failed || r->result->teardown_failed)
-    status = 1;
-  if (save(r, &s, &info) < 0)
-    status = 1;
-  if (status == 0 && run_extras_broken(&extras))
-    status = 99;
-  if (r->result->signal)
-    status = 130;
+  wrong |= save(r, &s, &info) < 0;
+  status = exit_status(r, &s, &extras, wrong);
   run_extras_deinit(&extras);
   run_stages_free(&stages);
   summary_deinit(&s);

@@ -110,6 +110,26 @@ static int class_nested(struct regex_source *s, struct class *c, unsigned depth)
   return result;
 }
 
+/* What stands before an "&&" goes into `left`. */
+static void intersect_left(struct class *c, struct code_set *left, bool again)
+{
+  if (again)
+    code_set_intersect(left, &c->set);
+  else
+    code_set_add_set(left, &c->set);
+  code_set_free(&c->set);
+  c->plain = false;
+}
+
+static void negate_text(struct buf *text)
+{
+  struct buf old = *text;
+  *text = (struct buf){0};
+  buf_addc(text, '^');
+  buf_addstr(text, buf_str(&old));
+  buf_free(&old);
+}
+
 /* The opening bracket was passed. `a&&b` is what both have. */
 static int read_class(struct regex_source *s, struct class *c, unsigned depth)
 {
@@ -124,13 +144,8 @@ static int read_class(struct regex_source *s, struct class *c, unsigned depth)
       break;
     } else if (*s->p == '&' && regex_at(s, 1) == '&') {
       s->p += 2;
-      if (both)
-        code_set_intersect(&left, &c->set);
-      else
-        code_set_add_set(&left, &c->set);
-      code_set_free(&c->set);
+      intersect_left(c, &left, both);
       both = true;
-      c->plain = false;
     } else if (*s->p == '[') {
       s->p++;
       result = class_nested(s, c, depth);
@@ -145,13 +160,8 @@ static int read_class(struct regex_source *s, struct class *c, unsigned depth)
     code_set_invert(&c->set);
   if (result == 0) {
     s->p++;
-    if (negated && c->plain && depth == 0) {
-      struct buf text = c->text;
-      c->text = (struct buf){0};
-      buf_addc(&c->text, '^');
-      buf_addstr(&c->text, buf_str(&text));
-      buf_free(&text);
-    }
+    if (negated && c->plain && depth == 0)
+      negate_text(&c->text);
   }
   code_set_free(&left);
   return result;

@@ -63,10 +63,33 @@ static int literal(struct translation *t, uint32_t c)
   return 0;
 }
 
+/* \w is written out, since Oniguruma's has members of its own. */
+static int property_atom(struct translation *t, const struct regex_property *p,
+                         bool negated)
+{
+  static const uint32_t quirks[] = {0xb2, 0xb3, 0xb9, 0xbc, 0xbd, 0xbe};
+  struct code_set set = {0};
+  start_atom(t);
+  if (p->bit != UNICODE_WORD) {
+    buf_adds(t->out, negated ? "[^" : "[");
+    regex_put_property(t->out, p);
+    buf_addc(t->out, ']');
+    return 0;
+  }
+  regex_property_set(p, &set);
+  for (int i = 0; i < 6; i++)
+    code_set_add(&set, quirks[i], quirks[i]);
+  code_set_settle(&set);
+  if (negated)
+    code_set_invert(&set);
+  regex_put_class(t->out, &set);
+  code_set_free(&set);
+  return 0;
+}
+
 static int escape_atom(struct translation *t)
 {
   struct regex_property p;
-  struct code_set set = {0};
   enum regex_escape kind;
   uint32_t c;
   bool negated;
@@ -76,26 +99,8 @@ static int escape_atom(struct translation *t)
   if (kind == REGEX_ESCAPE_LITERAL)
     return literal(t, c);
   t->letter = 0;
-  if (kind == REGEX_ESCAPE_PROPERTY && p.bit != UNICODE_WORD) {
-    start_atom(t);
-    buf_adds(t->out, negated ? "[^" : "[");
-    regex_put_property(t->out, &p);
-    buf_addc(t->out, ']');
-    return 0;
-  }
-  if (kind == REGEX_ESCAPE_PROPERTY) {
-    static const uint32_t quirks[] = {0xb2, 0xb3, 0xb9, 0xbc, 0xbd, 0xbe};
-    regex_property_set(&p, &set);
-    for (int i = 0; i < 6; i++) /* Oniguruma's alone */
-      code_set_add(&set, quirks[i], quirks[i]);
-    code_set_settle(&set);
-    if (negated)
-      code_set_invert(&set);
-    start_atom(t);
-    regex_put_class(t->out, &set);
-    code_set_free(&set);
-    return 0;
-  }
+  if (kind == REGEX_ESCAPE_PROPERTY)
+    return property_atom(t, &p, negated);
   if (c == 'A' || c == 'z' || c == 'Z') {
     t->has_atom = false;
     buf_addf(t->out, "\\%c", (char)c);
@@ -203,6 +208,15 @@ static void wrap_atom(struct translation *t)
   buf_free(&atom);
 }
 
+/* This character, if it comes. */
+static void pass(struct translation *t, char c)
+{
+  if (at(t, 0) != c)
+    return;
+  buf_addc(t->out, c);
+  t->src.p++;
+}
+
 /* What repeats the atom, if anything does. In Ruby {1,3}+ is a repetition
  * of the repetition; ++ is possessive as everywhere. */
 static int repeat(struct translation *t)
@@ -215,31 +229,19 @@ static int repeat(struct translation *t)
   if (!t->has_atom)
     return unsupported(t, "repeating nothing");
   t->letter = 0;
-  if (n) {
-    t->src.p += n;
-    if (hi >= 0)
-      buf_addf(t->out, "{%d,%d}", lo, hi);
-    else
-      buf_addf(t->out, "{%d,}", lo);
-    if (at(t, 0) == '?' && lo == hi)
-      return unsupported(t, "{n}?");
-    if (at(t, 0) == '+') {
-      wrap_atom(t);
-      buf_addc(t->out, '+');
-      t->src.p++;
-    }
-  } else {
+  t->src.p += n ? n : 1;
+  if (!n)
     buf_addc(t->out, c);
-    t->src.p++;
-    if (at(t, 0) == '+') {
-      buf_addc(t->out, '+');
-      t->src.p++;
-    }
-  }
-  if (at(t, 0) == '?') {
-    buf_addc(t->out, '?');
-    t->src.p++;
-  }
+  else if (hi >= 0)
+    buf_addf(t->out, "{%d,%d}", lo, hi);
+  else
+    buf_addf(t->out, "{%d,}", lo);
+  if (n && at(t, 0) == '?' && lo == hi)
+    return unsupported(t, "{n}?");
+  if (n && at(t, 0) == '+')
+    wrap_atom(t);
+  pass(t, '+');
+  pass(t, '?');
   t->has_atom = false;
   c = at(t, 0);
   if (c == '?' || c == '*' || c == '+' || (c == '{' && interval(t, &lo, &hi)))
