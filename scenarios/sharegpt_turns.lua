@@ -23,8 +23,12 @@ return {
       skip_bad_rows = params.skip_bad_rows,
       cumulative = "join",
     })
-    if type(file:row(1).turns) == "table" then return file end
-    return nil, file.path .. ": its rows are no conversations"
+    local turns = file:row(1).turns
+    if type(turns) ~= "table" then return nil, file.path .. ": its rows are no conversations" end
+    if params.history == "recorded" and type(turns[1]) == "string" then
+      return nil, file.path .. ": its turns have no recorded answers; say history=live"
+    end
+    return file
   end,
 
   session = function(s)

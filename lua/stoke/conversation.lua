@@ -80,6 +80,17 @@ local function as_message(value, role)
   return value
 end
 
+-- A recorded answer, or nil when there is none.
+local function as_answer(value, place)
+  if value == nil or value == json.null then return nil end
+  local message = as_message(value, "assistant")
+  if type(message) ~= "table" or message.role ~= "assistant" then
+    misuse("%s: its answer must be a text or a message of the assistant's", place)
+  end
+  check_message(message, place .. ", answer")
+  return message
+end
+
 -- One list of messages: a round ends where the assistant speaks. As in data
 -- files, what it says unasked at the start is left out, and of several answers
 -- in a row the last counts.
@@ -109,10 +120,10 @@ local function read_turn(turn, i)
   end
   if type(turn) ~= "table" then misuse("turn %d is a %s", i, type(turn)) end
   local list = turn.messages or (turn[1] ~= nil and turn) or nil
-  local answer = turn.answer or turn.reference or turn.assistant
+  local answer = as_answer(turn.answer or turn.reference or turn.assistant, ("turn %d"):format(i))
   if not list then list = { as_message(turn.prompt or turn.user, "user") } end
   if #list == 0 then misuse("turn %d has no messages", i) end
-  local round = { messages = {}, answer = answer and as_message(answer, "assistant") }
+  local round = { messages = {}, answer = answer }
   for k, message in ipairs(list) do
     check_message(message, ("turn %d, message %d"):format(i, k))
     round.messages[k] = message
@@ -144,6 +155,16 @@ local function undo_cumulation(rounds)
       table.remove(new, 1)
     end
     rounds[i].messages = new
+  end
+end
+
+-- Without the recorded answers of one turn, the next one's questions would
+-- stand behind each other.
+local function check_answers(rounds)
+  for i = 1, #rounds - 1 do
+    if not rounds[i].answer then
+      misuse("turn %d has no recorded answer; say history = \"live\"", i)
+    end
   end
 end
 
@@ -213,7 +234,8 @@ function conversation:continue(options, recorded)
   for name, value in pairs(options or {}) do request[name] = value end
   request.messages = self.encoded
   self.turn = self.turn + 1
-  local r = self.session:request(request)
+  local sent, r = pcall(self.session.request, self.session, request)
+  if not sent then error(r, 0) end -- with the place of who called us
   self:hear(r, recorded)
   return r
 end
@@ -221,7 +243,7 @@ end
 function conversation:ask(text, options)
   local answer
   if options and options.answer ~= nil then
-    answer = as_message(options.answer, "assistant")
+    answer = as_answer(options.answer, "ask")
     local rest = {}
     for name, value in pairs(options) do rest[name] = value end
     rest.answer = nil
@@ -311,6 +333,7 @@ return function(session, options)
   if options.turns then
     self.rounds = read_turns(options.turns)
     if options.messages then misuse("give messages or turns, not both") end
+    if self.history == "recorded" then check_answers(self.rounds) end
   end
   if self.history == "recorded" and options.messages then
     self.rounds = split_rounds(options.messages)

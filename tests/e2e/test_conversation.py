@@ -307,10 +307,18 @@ def test_max_turns(talk):
     ('{ history = "recorded", system = "a", messages = { { role = "system", '
      'content = "b" }, { role = "user", content = "q" } } }',
      "give no other as system"),
+    ('{ turns = { { prompt = "a", answer = 5 } } }', "turn 1: its answer must be"),
+    ('{ turns = { { prompt = "a", answer = { role = "user", content = "b" } } '
+     '} }', "turn 1: its answer must be"),
+    ('{ history = "recorded", turns = { "a", "b" } }',
+     'turn 1 has no recorded answer; say history = "live"'),
+    ('{}:continue()', "messages is empty"),
+    ('{ sytem = "a" }:ask("b")', "unknown field 'sytem'"),
     ('{ max_turns = "two" }', "max_turns must be a number"),
     ('{}:forget("all")', "keep is a number of messages, not all"),
     ('{}:forget(1.5)', "keep is a number of messages, not 1.5"),
 ])
 def test_wrong_shapes_are_told(talk, options, words):
     r = talk(f"s:conversation {options}", code=1)
-    assert words in r.err and "case.lua:" in r.err and not r.turns
+    told = next(line for line in r.err.splitlines() if words in line)
+    assert "case.lua:" in told and not r.turns
