@@ -7,7 +7,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/walk.h"
 #include "cli/options.h"
+#include "data/foreign.h"
 #include "data/tokenizer.h"
 
 struct tokenize_flags {
@@ -22,6 +24,7 @@ struct tokenizing {
   struct tokenizer_scratch *scratch;
   struct token_list ids;
   struct buf text, out;
+  char why[120]; /* the last text was not read */
 };
 
 #define AT(field) offsetof(struct tokenize_flags, field)
@@ -33,7 +36,7 @@ static const struct option rows[] = {
     {"d decode", NULL, OPTION_BOOLEAN, AT(decode),
      .help = "ids to text instead"},
     {"c count", NULL, OPTION_BOOLEAN, AT(count),
-     .help = "print only how many tokens there are"},
+     .help = "print only how many tokens there are (with --lines: in each)"},
     {"s add-special-tokens special", NULL, OPTION_BOOLEAN, AT(special),
      .help = "with what the tokenizer puts around a text (BOS and the like)"},
     {"skip-special-tokens", NULL, OPTION_BOOLEAN, AT(skip_special),
@@ -67,31 +70,55 @@ static void read_all(FILE *from, struct buf *out)
     out->len += n;
 }
 
-/* Numbers with anything else between them. */
-static void read_ids(struct str s, struct token_list *out)
+/* A text without its mark of encoding; -1 and why when it is no text. */
+static int read_input(struct buf *input, struct str *text)
 {
-  uint64_t id = 0;
-  bool digits = false;
-  for (size_t i = 0; i <= s.len; i++) {
-    char c = i < s.len ? s.p[i] : ' ';
-    if (c >= '0' && c <= '9') {
-      id = id * 10 + (uint64_t)(c - '0');
-      if (id > UINT32_MAX)
-        id = UINT32_MAX;
-      digits = true;
-    } else if (digits) {
-      token_list_add(out, (uint32_t)id);
-      id = 0;
-      digits = false;
-    }
+  const char *why;
+  read_all(stdin, input);
+  *text = buf_str(input);
+  if ((why = foreign_file(*text))) {
+    log_line("standard input: %s", why);
+    return -1;
   }
+  if (str_starts(*text, STR("\xef\xbb\xbf")))
+    *text = (struct str){text->p + 3, text->len - 3};
+  return 0;
+}
+
+/* Numbers with blanks and commas between them, in brackets or not; -1 and
+ * what is none in *bad. */
+static int read_ids(struct str s, uint32_t n_tokens, struct token_list *out,
+                    struct str *bad)
+{
+  while (s.len) {
+    size_t n = 0;
+    uint64_t id = 0;
+    while (n < s.len && !strchr(" \t\r\n,[]", s.p[n]))
+      n++;
+    *bad = (struct str){s.p, n};
+    for (size_t i = 0; i < n; i++) {
+      if (s.p[i] < '0' || s.p[i] > '9')
+        return -1;
+      id = id * 10 + (uint64_t)(s.p[i] - '0');
+      if (id >= n_tokens)
+        return -1;
+    }
+    if (n)
+      token_list_add(out, (uint32_t)id);
+    n += n < s.len;
+    s = (struct str){s.p + n, s.len - n};
+  }
+  return 0;
 }
 
 /* ---- one text ---- */
 
+static const char gave_up[] = "the tokenizer gave up on this text";
+
 static int encode(struct tokenizing *x, struct str text)
 {
   x->ids.n = 0;
+  snprintf(x->why, sizeof x->why, "%s", gave_up);
   return tokenizer_encode(x->t, x->scratch, text,
                           x->flags.special ? TOKENIZER_ADD_SPECIAL : 0,
                           &x->ids);
@@ -99,9 +126,17 @@ static int encode(struct tokenizing *x, struct str text)
 
 static int decode(struct tokenizing *x, struct str ids)
 {
+  uint32_t n = tokenizer_vocab_size(x->t);
+  struct str bad;
   x->ids.n = 0;
-  read_ids(ids, &x->ids);
   buf_reset(&x->text);
+  if (read_ids(ids, n, &x->ids, &bad) < 0) {
+    snprintf(x->why, sizeof x->why,
+             "%.*s: not the id of a token; these are 0 to %u",
+             (int)(bad.len < 40 ? bad.len : 40), bad.p, (unsigned)n - 1);
+    return -1;
+  }
+  snprintf(x->why, sizeof x->why, "%s", gave_up);
   return tokenizer_decode(x->t, x->scratch, x->ids.ids, x->ids.n,
                           x->flags.skip_special ? TOKENIZER_SKIP_SPECIAL : 0,
                           &x->text);
@@ -116,7 +151,7 @@ static void print_ids(struct tokenizing *x, const char *between)
 static int whole(struct tokenizing *x, struct str input)
 {
   if ((x->flags.decode ? decode(x, input) : encode(x, input)) < 0) {
-    log_line("the tokenizer gave up on this text");
+    log_line("%s", x->why);
     return 1;
   }
   if (x->flags.count)
@@ -137,11 +172,12 @@ static int line(struct tokenizing *x, struct str input, size_t number)
   struct str inside = str_trim(input);
   if (x->flags.decode) {
     if (decode(x, inside) < 0)
-      goto gave_up;
+      goto failed;
     json_string(&w, buf_str(&x->text));
   } else {
+    const char *end = inside.p + inside.len;
     bool quoted = inside.len >= 2 && inside.p[0] == '"' &&
-                  inside.p[inside.len - 1] == '"';
+                  walk_string_end(inside.p + 1, end) == end - 1;
     buf_reset(&x->text);
     if (!quoted || json_unescape(&x->text, (struct str){inside.p + 1,
                                                         inside.len - 2}) < 0) {
@@ -149,15 +185,19 @@ static int line(struct tokenizing *x, struct str input, size_t number)
       return 1;
     }
     if (encode(x, buf_str(&x->text)) < 0)
-      goto gave_up;
-    buf_addc(&x->out, '[');
-    print_ids(x, ",");
-    buf_addc(&x->out, ']');
+      goto failed;
+    if (x->flags.count) {
+      buf_addf(&x->out, "%zu", x->ids.n);
+    } else {
+      buf_addc(&x->out, '[');
+      print_ids(x, ",");
+      buf_addc(&x->out, ']');
+    }
   }
   buf_addc(&x->out, '\n');
   return 0;
-gave_up:
-  log_line("line %zu: the tokenizer gave up on this text", number);
+failed:
+  log_line("line %zu: %s", number, x->why);
   return 1;
 }
 
@@ -179,6 +219,7 @@ static int lines(struct tokenizing *x, struct str input)
 static int run(struct tokenizing *x, const struct option_list *args)
 {
   struct buf input = {0};
+  struct str text = {0};
   struct err e = {0};
   int status = 2;
   if (!x->flags.tokenizer) {
@@ -191,13 +232,13 @@ static int run(struct tokenizing *x, const struct option_list *args)
   } else {
     x->scratch = tokenizer_scratch_new(x->t);
     if (args->n && strcmp(args->items[0], "-") != 0)
-      buf_adds(&input, args->items[0]);
-    else
-      read_all(stdin, &input);
-    status =
-        x->flags.lines ? lines(x, buf_str(&input)) : whole(x, buf_str(&input));
+      text = str_of(args->items[0]);
+    else if (read_input(&input, &text) < 0)
+      goto done;
+    status = x->flags.lines ? lines(x, text) : whole(x, text);
     fwrite(x->out.p ? x->out.p : "", 1, x->out.len, stdout);
   }
+done:
   buf_free(&input);
   err_free(&e);
   return status;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "data/foreign.h"
 #include "data/hub.h"
 #include "data/token_cache.h"
 #include "data/tokenizer_file.h"
@@ -39,7 +40,7 @@ static struct str map_file(const char *path, struct err *e)
 {
   struct stat st;
   void *p;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 || fstat(fd, &st) < 0) {
     if (errno == ENOENT)
       say_missing(path, e);
@@ -172,6 +173,7 @@ struct tokenizer *tokenizer_open(const char *path, struct err *e)
 {
   struct tokenizer *t = NULL;
   struct buf file = {0};
+  const char *why;
   struct stat st;
   struct str text;
   bool there = stat(path, &st) == 0;
@@ -181,7 +183,10 @@ struct tokenizer *tokenizer_open(const char *path, struct err *e)
     buf_adds(&file, "/tokenizer.json");
   mem_free(in_hub);
   text = map_file(buf_cstr(&file), e);
-  if (text.p) {
+  if (text.p && (why = foreign_file(text))) {
+    err_add(e, "%s: %s", buf_cstr(&file), why);
+    munmap((void *)(uintptr_t)text.p, text.len);
+  } else if (text.p) {
     t = open_text(buf_cstr(&file), text, true, e);
     munmap((void *)(uintptr_t)text.p, text.len);
   }

@@ -1,6 +1,7 @@
 """`stoke tokenize` on the small tokenizers of tests/data."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -78,6 +79,41 @@ def test_mistakes(tokenize, stoke):
     assert r.code == 2 and "cases.jsonl" in r.err
     r = stoke.command("tokenize", "x").wait()
     assert r.code == 2 and "--tokenizer" in r.err
+
+
+@pytest.mark.parametrize("flags, typed, code, words", [
+    (["--decode"], "1 1.5", 1, "1.5: not the id of a token; these are 0 to"),
+    (["--decode"], "1 99999999", 1, "99999999: not the id of a token"),
+    (["--decode"], "one", 1, "one: not the id of a token"),
+    (["--decode", "--lines"], "[1]\n[-1]\n", 1, "line 2: -1: not the id"),
+    (["--lines"], '"a" "b"\n', 1, "line 1: not a JSON string"),
+    (["--lines"], '"a"b"\n', 1, "line 1: not a JSON string"),
+    (["--count"], "h\0e\0l\0l\0o\0", 2, "standard input: is UTF-16"),
+    (["--count"], "\ufeffcafé", 0, None),
+    (["--count", "--lines"], '\ufeff"café"\n"café"\n', 0, None),
+])
+def test_input_of_the_wrong_shape(tokenize, flags, typed, code, words):
+    """It was read as something else: 1.5 as two ids, a mark as a token."""
+    r = tokenize(*flags, typed=typed)
+    assert r.code == code
+    if words:
+        assert words in r.err
+    else:
+        n = len(known("café")["ids"])
+        assert r.out.split() == [str(n)] * typed.count("café")
+
+
+def test_files_that_are_no_tokenizers(tokenize, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    r = tokenize("x", file=tmp_path / "fifo")
+    assert r.code == 2 and "fifo: not a file" in r.err
+    (tmp_path / "wide.json").write_bytes(BYTES.read_text().encode("utf-16"))
+    r = tokenize("x", file=tmp_path / "wide.json")
+    assert r.code == 2 and "wide.json: is UTF-16" in r.err
+    (tmp_path / "mark.json").write_bytes(
+        b"\xef\xbb\xbf" + BYTES.read_bytes())
+    assert tokenize("on", file=tmp_path / "mark.json").out == \
+        tokenize("on").out
 
 
 def test_the_index_is_kept_for_next_time(tokenize, tmp_path):
