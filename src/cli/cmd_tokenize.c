@@ -216,23 +216,34 @@ static int lines(struct tokenizing *x, struct str input)
 
 /* ---- the command ---- */
 
-static int run(struct tokenizing *x, const struct option_list *args)
+/* What stands behind `--` may begin with a dash. NULL: there is no text. */
+static const char *text_argument(const struct options *o, struct err *e)
+{
+  const struct option_list *from = o->args.n ? &o->args : &o->rest;
+  if (o->args.n + o->rest.n > 1)
+    err_add(e, "%s: unexpected argument; put the text in quotes",
+            o->rest.items[o->rest.n - 1]);
+  return from->n ? from->items[0] : NULL;
+}
+
+static int run(struct tokenizing *x, const struct options *o)
 {
   struct buf input = {0};
   struct str text = {0};
   struct err e = {0};
+  const char *argument = text_argument(o, &e);
   int status = 2;
   if (!x->flags.tokenizer) {
     err_add(&e, "--tokenizer is missing: which tokenizer.json?");
-  } else {
+  } else if (!e.count) {
     x->t = tokenizer_open(x->flags.tokenizer, &e);
   }
   if (!x->t) {
     options_complain(&spec, &e);
   } else {
     x->scratch = tokenizer_scratch_new(x->t);
-    if (args->n && strcmp(args->items[0], "-") != 0)
-      text = str_of(args->items[0]);
+    if (argument && (!o->args.n || strcmp(argument, "-") != 0))
+      text = str_of(argument);
     else if (read_input(&input, &text) < 0)
       goto done;
     status = x->flags.lines ? lines(x, text) : whole(x, text);
@@ -252,7 +263,7 @@ int cmd_tokenize(int argc, char *const argv[])
   options_init(&o, &spec, &x.flags);
   status = options_main(&o, argc, argv);
   if (status < 0)
-    status = run(&x, &o.args);
+    status = run(&x, &o);
   tokenizer_scratch_free(x.scratch);
   tokenizer_free(x.t);
   token_list_free(&x.ids);

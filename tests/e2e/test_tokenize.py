@@ -103,6 +103,14 @@ def test_input_of_the_wrong_shape(tokenize, flags, typed, code, words):
         assert r.out.split() == [str(n)] * typed.count("café")
 
 
+def test_texts_that_begin_with_a_dash(tokenize):
+    ids = tokenize(typed="-x").out
+    assert tokenize("--", "-x").out == ids
+    assert tokenize("--", "-").out == tokenize(typed="-").out
+    r = tokenize("--", "-x", "y")
+    assert r.code == 2 and "y: unexpected argument" in r.err
+
+
 def test_files_that_are_no_tokenizers(tokenize, tmp_path):
     os.mkfifo(tmp_path / "fifo")
     r = tokenize("x", file=tmp_path / "fifo")
