@@ -2,8 +2,8 @@
 -- Each of `prefixes` long beginnings is used `reuse` times, each time with an
 -- ending of its own. The first use is tagged use=first, the others
 -- use=again: compare ttft{use=first} with ttft{use=again}.
--- Another --seed has other beginnings, which is a cold cache again. Leave
--- --warmup out: it would use them before they are measured.
+-- Another --seed has other beginnings, which is a cold cache again; so has the
+-- warm-up, or it would use them before they are measured.
 local prefixes = {}
 
 -- Beginning number n: the same bytes on every thread and machine.
@@ -26,11 +26,11 @@ return {
   -- Number 1 to `prefixes` are the first uses, then all again in turn, so a
   -- prefix comes back after all the others.
   request = function(ctx)
-    local p = ctx.params
+    local p, first = ctx.params, ctx.warmup and 2 ^ 32 or 0
     if ctx.id > p.prefixes * p.reuse then return nil end
     return {
       messages = {
-        { role = "system", content = prefix((ctx.id - 1) % p.prefixes + 1, p.words) },
+        { role = "system", content = prefix(first + (ctx.id - 1) % p.prefixes + 1, p.words) },
         { role = "user", content = ("Question %d: %s?"):format(ctx.id, ctx.rng:words(8)) },
       },
       max_tokens = p.max_tokens,

@@ -161,7 +161,9 @@ static void check_json(struct indexer *x, struct str row, uint64_t offset)
   }
 }
 
-static void json_line(struct indexer *x, struct str line, uint64_t offset)
+/* `cut`: nothing stands behind the line, not even its end. */
+static void json_line(struct indexer *x, struct str line, uint64_t offset,
+                      bool cut)
 {
   struct str row = str_trim(line);
   const char *end;
@@ -171,6 +173,8 @@ static void json_line(struct indexer *x, struct str line, uint64_t offset)
   end = shape_read(&x->f->shape, row.p, row.p + row.len);
   if (end == row.p + row.len)
     check_json(x, row, offset);
+  else if (!end && cut && x->f->info.format == DATA_RUN)
+    x->f->info.skipped++; /* the run was killed while it wrote this */
   else
     indexer_bad_row(
         x, offset,
@@ -222,7 +226,7 @@ static int index_lines(struct indexer *x)
     size_t mark = str_starts(line, BOM) ? BOM.len : 0;
     struct str text = {line.p + mark, line.len - mark};
     if (x->f->info.container == CONTAINER_JSONL)
-      json_line(x, text, window_offset(w) + mark);
+      json_line(x, text, window_offset(w) + mark, w->pos + line.len == w->len);
     else
       text_line(x, text, window_offset(w) + mark);
     w->pos += line.len + (w->pos + line.len < w->len);

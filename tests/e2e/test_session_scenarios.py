@@ -190,6 +190,16 @@ def test_x16_prefix_cache(stoke, raw_server):
     assert r.stoke["tokens"]["cached"] == 480
 
 
+def test_b165_the_warm_up_warms_no_prefix(stoke, raw_server):
+    server = raw_server(lambda r: stream(text("x"), delta("stop"),
+                                         usage(9, 1)))
+    stoke.load(server.url, "prefix_cache", "-c", 1, "-n", 4, "--warmup", 2,
+               "-P", "prefixes=2", "-P", "reuse=2", "-P", "words=40")
+    systems = [m[0]["content"] for m in messages(server)]
+    assert len(systems) == 6 and len(set(systems[2:])) == 2
+    assert not set(systems[:2]) & set(systems[2:])
+
+
 @stalls_spoil_a_try
 def test_prefix_cache_shows_in_ttft(stoke, mock):
     """A server with a real prefix cache answers the second use sooner."""

@@ -72,6 +72,15 @@ static const struct good {
      {"\"a\r\nb\",\"say \"\"hi\n\"\"\",", "c,,", "5\" disk,z,"},
      0,
      0},
+    /* B131: the last line of a run that was killed. */
+    {"killed.jsonl",
+     STR("{\"due_s\":0.5,\"prompt_tokens\":4,\"tokens\":2}\n"
+         "{\"due_s\":0.7,\"prompt_tok"),
+     0,
+     DATA_RUN,
+     {"{\"due_s\":0.5,\"prompt_tokens\":4,\"tokens\":2}"},
+     0,
+     0},
     /* Files that were put together: each with its mark. */
     {"marks.txt",
      STR("\xef\xbb\xbfone\n\xef\xbb\xbf"
