@@ -92,8 +92,8 @@ static int push_picked(lua_State *L, struct data *d, uint64_t k, bool warmup)
 static uint64_t check_index(lua_State *L, int i, double most)
 {
   double x = luaL_checknumber(L, i);
-  luaL_argcheck(L, x >= 1 && x <= most && x == (double)(uint64_t)x, i,
-                "rows are numbered from 1 on");
+  if (!(x >= 1 && x <= most && x == (double)(uint64_t)x))
+    luaL_error(L, "bad argument #%d: %f is not one of 1 to %f", i - 1, x, most);
   return (uint64_t)x - 1;
 }
 

@@ -113,7 +113,9 @@ static const char *require_option(lua_State *L)
     if (i > 1)
       luaL_addchar(&b, '\n');
     lua_rawgeti(L, 3, i);
-    luaL_checkstring(L, -1);
+    if (lua_type(L, -1) != LUA_TSTRING)
+      luaL_error(L, "stoke.data.open: require[%d] must be a name, not a %s", i,
+                 luaL_typename(L, -1));
     luaL_addvalue(&b);
   }
   luaL_pushresult(&b);
