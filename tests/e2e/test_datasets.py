@@ -742,6 +742,24 @@ def test_custom_image(bench, tmp_path):
         assert what in r.err
 
 
+def test_rows_of_pictures_and_sound_know_their_lengths(bench, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    (tmp_path / "a.flac").write_bytes(b"fLaC")
+    for name, row, more in (
+        ("custom_image", '"prompt":"p","image_files":["data:x"]', {}),
+        ("custom_audio", '"audio":"a.flac"',
+         {"enable_multimodal_chat": "true"}),
+    ):
+        path.write_text("{%s,%s}\n" % (row, '"output_tokens":17'))
+        common = dict(dataset_name=name, dataset_path=path, endpoint="chat",
+                      num_prompts=1, custom_output_len=-1, **more)
+        (body,) = bench(**common).bodies
+        assert body["max_completion_tokens"] == 17
+        path.write_text("{%s}\n" % row)
+        r = bench(**common, code=2)
+        assert "rows.jsonl:1: no output_tokens" in r.err
+
+
 def test_custom_audio(bench, tmp_path):
     (tmp_path / "a.wav").write_bytes(b"RIFF1234WAVEfmt ")
     path = tmp_path / "a.jsonl"

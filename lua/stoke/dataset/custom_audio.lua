@@ -31,8 +31,8 @@ function audio.open(run)
       return "\"prompt\" is no text"
     end
     local kind, why = file:media_type(row.audio)
-    if not kind or kind:find("^audio/") then return why end
-    return row.audio .. ": is no sound"
+    if kind and not kind:find("^audio/") then return row.audio .. ": is no sound" end
+    return why or select(2, sampling.own_output(run.params, row))
   end)
   return { file = file, rows = rows }
 end
@@ -62,7 +62,7 @@ function audio.request(data, i, ctx)
   local bytes, kind, seconds = read(data, row)
   local made = {
     fields = { audio_seconds = seconds },
-    output = ctx.params.output_len or ctx.params.custom_output_len,
+    output = sampling.own_output(ctx.params, row),
   }
   if ctx.params.enable_multimodal_chat then
     made.messages = parts_of(bytes, kind, row)

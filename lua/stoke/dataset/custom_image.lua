@@ -77,8 +77,9 @@ function image.open(run)
   local params = run.params
   local file = sampling.open(run, { format = "jsonl", require = {} })
   local rows = sampling.sound_rows(run, file, function(i)
-    local content, why = content_of(file, file:at(i), params, file.media_type)
-    return not content and why or nil
+    local row = file:at(i)
+    local content, why = content_of(file, row, params, file.media_type)
+    return not content and why or select(2, sampling.own_output(params, row))
   end)
   return { file = file, rows = rows }
 end
@@ -89,7 +90,7 @@ function image.request(data, i, ctx)
   if not content then error(why, 0) end -- a file that went away meanwhile
   return { messages = { { role = "user", content = content } },
     written = type(row.content) == "table",
-    output = ctx.params.output_len or ctx.params.custom_output_len }
+    output = sampling.own_output(ctx.params, row) }
 end
 
 return image

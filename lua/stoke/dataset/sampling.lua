@@ -99,6 +99,15 @@ function sampling.collect(what, rows, wanted, again, rng, take, problems)
   return items
 end
 
+-- Tokens of the answer to a row of the user's own, or nil and why not.
+function sampling.own_output(params, row)
+  local wanted = params.output_len or params.custom_output_len
+  if wanted >= 0 then return wanted end
+  local n = tonumber(row.output_tokens)
+  if n and n >= 1 and n % 1 == 0 then return n end
+  return nil, "no output_tokens of 1 or more, which custom_output_len -1 asks for"
+end
+
 -- The same of a file's rows, as many as the run wants. take may say as a
 -- third result that the row is bad: that is the user's mistake, and ten are
 -- told with their lines, unless such rows are to be skipped.
