@@ -85,10 +85,10 @@ static void put_template(const struct bench_flags *f,
   if (b && strcmp(b->api, "chat") == 0) {
     json_key(w, "chat_template_kwargs");
     json_raw(w, str_of(f->chat_template_kwargs));
-  } else {
+  } else if (b && strcmp(b->api, "completions") != 0) {
     option_list_add(&r->options.notices,
-                    STR("--chat-template-kwargs: the template of completions "
-                        "is the server's own, so they have no effect"));
+                    STR("--chat-template-kwargs: have no effect, this backend "
+                        "has no chat template"));
   }
 }
 

@@ -113,7 +113,7 @@ static const struct option rows[] = {
      .help = "merge this object into every request; also as "
              "--extra-body.a.b VALUE"},
     {"chat-template-kwargs", "JSON", OPTION_JSON, AT(chat_template_kwargs),
-     .help = "for the chat template, which is the server's"},
+     .help = "for the chat template, which the server applies"},
     {"lora-modules", "NAME", OPTION_LIST, AT(lora_modules),
      .help = "adapters: each request names one of them as its model",
      .many = true},

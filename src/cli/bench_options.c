@@ -149,6 +149,9 @@ static void pass_requests(struct job *j)
   pass_data(j);
   if (f->custom_skip)
     set_param(j, "skip_chat_template", "true");
+  if (f->chat_template_kwargs && j->b->backend &&
+      strcmp(j->b->backend->api, "completions") == 0)
+    set_param(j, "chat_template_kwargs", f->chat_template_kwargs);
   pass_loras(j);
   snprintf(text, sizeof text, "%" PRId64,
            f->num_prompts > 0 ? f->num_prompts : -1);

@@ -516,6 +516,15 @@ def test_questions_get_the_servers_template_once(stoke, tokenizing, tmp_path):
     load(stoke, tokenizing, dataset_name="custom", dataset_path=path,
          num_prompts=1, skip_chat_template="true")
     assert completions(tokenizing)[0]["prompt"] == "Why is that?"
+    tokenizing.requests.clear()
+    load(stoke, tokenizing, dataset_name="custom", dataset_path=path,
+         num_prompts=1, chat_template_kwargs='{"enable_thinking":false}')
+    assert {"enable_thinking": False} in [
+        q.json.get("chat_template_kwargs") for q in tokenizing.requests
+        if "messages" in q.json]
+    r = load(stoke, tokenizing, dataset_name="custom", dataset_path=path,
+             num_prompts=1, chat_template_kwargs="[", code=2)
+    assert "chat_template_kwargs [: say a JSON object" in r.err
 
 
 # ---- the other data sets ----

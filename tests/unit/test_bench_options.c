@@ -315,6 +315,12 @@ static void template_of_the_server(void **state)
            "--chat-template-kwargs.enable_thinking", "false");
   assert_string_equal(p.r.config.extra_body,
                       "{\"chat_template_kwargs\":{\"enable_thinking\":false}}");
+  assert_null(param(&p, "chat_template_kwargs"));
+  done(&p);
+  /* Completions of a custom data set are put into it before they are sent. */
+  PARSE_OK(&p, "--model", "M", "--chat-template-kwargs", "{\"a\":1}");
+  assert_null(p.r.config.extra_body);
+  assert_string_equal(param(&p, "chat_template_kwargs"), "{\"a\":1}");
   done(&p);
 }
 

@@ -74,6 +74,10 @@ local function check(set, run)
     problems:add("num_prompts: the data set '%s' never ends; say how many requests, 1 or more",
       params.dataset_name)
   end
+  local kwargs = params.chat_template_kwargs
+  if kwargs and type(stoke.json.decode(kwargs)) ~= "table" then
+    problems:add("chat_template_kwargs %s: say a JSON object", kwargs)
+  end
   if params.self_timed and not set.timed then
     problems:add("self_timed: only timed_trace says when its requests leave")
   end

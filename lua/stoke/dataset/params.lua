@@ -26,6 +26,7 @@ local params = {
   no_oversample = flag("with fewer rows than num_prompts send fewer, instead of some again"),
   skip_bad_rows = flag("leave bad rows of a file out and count them, instead of refusing it"),
   disable_shuffle = flag("in the file's order"),
+  chat_template_kwargs = text("a JSON object for the chat template that completions get"),
   skip_chat_template = flag("of custom data for completions: send the bare text"),
 
   tokenizer = file("tokenizer.json, its folder, or a model that the hub's cache has; "

@@ -23,8 +23,9 @@ end
 -- { before, after }, or nil when this server cannot say. What is put around
 -- every prompt anyway (BOS) is left out: it would be there twice.
 function template.find(run)
+  local kwargs = run.params.chat_template_kwargs
   local whole = text_of(run, { messages = { { role = "user", content = MARK } },
-    add_generation_prompt = true })
+    add_generation_prompt = true, chat_template_kwargs = kwargs and stoke.json.decode(kwargs) })
   local from, to = (whole or ""):find(MARK, 1, true)
   if not from then return nil end
   local before, after = whole:sub(1, from - 1), whole:sub(to + 1)
