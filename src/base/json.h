@@ -1,8 +1,8 @@
 /* json.h -- JSON in and out.
  * Out: a writer that appends to a buf and can only produce RFC 8259 (NaN and
  * the infinities become null, invalid UTF-8 becomes U+FFFD).
- * In: whole documents, over cJSON. Stream events are not read here but by the
- * walker in net/wire. */
+ * In: whole documents, over cJSON. Stream events are not read here but by
+ * base/walk.h, which builds nothing. */
 #ifndef STOKE_BASE_JSON_H
 #define STOKE_BASE_JSON_H
 
@@ -45,7 +45,7 @@ int json_unescape(struct buf *out, struct str s);
 
 /* ---- reading ---- */
 
-struct cJSON; /* json.c and wire.c alone look inside */
+struct cJSON; /* json.c alone looks inside */
 typedef struct cJSON json_value;
 
 /* Parse a whole document (a BOM in front is dropped). NULL on failure, *at

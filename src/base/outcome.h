@@ -1,7 +1,7 @@
 /* outcome.h -- what became of a request: exactly one of these.
- * The names are the JSON spelling; METRICS in README.md explains them to
- * people. It lives in base because net decides most of them, stats counts
- * them and report prints them. */
+ * The names are the JSON spelling; README.md explains them to people. It lives
+ * in base because net decides most of them, stats counts them and report
+ * prints them. */
 #ifndef STOKE_BASE_OUTCOME_H
 #define STOKE_BASE_OUTCOME_H
 

@@ -35,7 +35,9 @@ double rng_double(struct rng *r);
 uint64_t rng_below(struct rng *r, uint64_t n);
 /* [lo, hi], both inclusive; lo <= hi. */
 int64_t rng_int(struct rng *r, int64_t lo, int64_t hi);
+/* [lo, hi). */
 double rng_uniform(struct rng *r, double lo, double hi);
+/* Marsaglia's polar method. */
 double rng_normal(struct rng *r, double mean, double sd);
 /* exp of a normal(mu, sigma). */
 double rng_lognormal(struct rng *r, double mu, double sigma);
@@ -46,6 +48,7 @@ double rng_gamma(struct rng *r, double shape, double scale);
 /* 1..n with weight k^-s (rejection-inversion, Hörmann and Derflinger 1996);
  * n >= 1, s >= 0. */
 uint64_t rng_zipf(struct rng *r, uint64_t n, double s);
+/* True with probability p. */
 bool rng_bool(struct rng *r, double p);
 
 #endif

@@ -15,7 +15,7 @@ struct run_report {
   uint64_t open_files, open_files_limit; /* 0: unknown */
 };
 
-/* Shows and writes everything. Returns the exit status of METRICS. */
+/* Shows and writes everything. Returns the exit status (README.md). */
 int run_report(const struct run_report *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* results.h -- the results file: one JSON object on one line.
  * Top level: the keys of `vllm bench serve --save-result`, in its order and
- * with its spacing; under "stoke" everything else (METRICS in README.md).
+ * with its spacing; under "stoke" everything else (what it means: README.md).
  * Strict RFC 8259: what has no value is null, an infinite rate is "inf". */
 #ifndef STOKE_REPORT_RESULTS_H
 #define STOKE_REPORT_RESULTS_H

@@ -1,6 +1,6 @@
 /* client.h -- is this client to be trusted?
  * A worker fills a `client_worker` while it runs; client_add brings them
- * together; client_judge applies METRICS' limits and says why in words. */
+ * together; client_judge applies the limits and says why in words. */
 #ifndef STOKE_STATS_CLIENT_H
 #define STOKE_STATS_CLIENT_H
 
@@ -10,7 +10,7 @@
 
 #include "stats/hist.h"
 
-/* The limits of METRICS. */
+/* The limits, as README.md says them. */
 #define CLIENT_SEND_LAG_MS  10.0 /* p99 */
 #define CLIENT_LOOP_LAG_MS  5.0  /* p99; see client_loop_limit_ms */
 #define CLIENT_CPU_SHARE    0.90 /* of the busiest thread */

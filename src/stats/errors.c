@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* Longest message that is kept, METRICS. */
+/* Longest message that is kept. */
 #define MESSAGE_BYTES 300
 /* A word of this length with a digit in it is taken for an identifier. */
 #define ID_LENGTH 8

@@ -105,15 +105,21 @@ struct record {
 /* "usage", "tokenizer", "chunks", "planned", "none". */
 const char *token_source_name(enum token_source s);
 
-/* The figures of METRICS: each writes *out (ns) and returns true, or returns
- * false where the figure is null. All but queue and ttfb are null for a
- * request that failed. */
+/* The figures as README.md defines them: each writes *out (ns) and returns
+ * true, or returns false where the figure is null. All but queue and ttfb are
+ * null for a request that failed. */
+/* sent - due */
 bool record_queue(const struct record *r, uint64_t *out);
+/* first token - sent; ttfat: first token that is no reasoning */
 bool record_ttft(const struct record *r, uint64_t *out);
 bool record_ttfat(const struct record *r, uint64_t *out);
+/* first byte of the answer - sent */
 bool record_ttfb(const struct record *r, uint64_t *out);
+/* last token - sent; not streamed: done - sent */
 bool record_e2el(const struct record *r, uint64_t *out);
+/* (last token - first token) / (tokens - 1) */
 bool record_tpot(const struct record *r, double *out_ns);
+/* from due instead of sent */
 bool record_ttft_due(const struct record *r, uint64_t *out);
 bool record_e2el_due(const struct record *r, uint64_t *out);
 /* What opening the connection took; null when one was reused. */

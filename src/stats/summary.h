@@ -81,7 +81,7 @@ struct summary {
   struct errors errors; /* sorted */
   uint64_t retries;     /* attempts beyond the first */
 
-  /* ---- figures of the run (METRICS); NaN where undefined ---- */
+  /* ---- figures of the run (README.md); NaN where undefined ---- */
   double start_s;    /* first sent, from time zero */
   double duration_s; /* first sent to last done */
   double window_s;

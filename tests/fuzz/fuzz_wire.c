@@ -1,5 +1,5 @@
 /* A whole answer, in one piece and in many: the verdict, the payloads and the
- * texts are the same, and what METRICS promises holds. An input may begin
+ * texts are the same, and what README.md promises holds. An input may begin
  * with an HTTP head, as the recordings do. */
 #include "base/buf.h"
 #include "base/json.h"

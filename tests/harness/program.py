@@ -75,7 +75,7 @@ class Result:
 
 
 def check_figures(r):
-    """What METRICS promises of every request that succeeded, and of sums."""
+    """What README.md promises of every request that succeeded, and of sums."""
     if r.requests is not None:
         for q in r.requests:
             ttft, e2el = q.get("ttft_ms"), q.get("e2el_ms")
