@@ -12,8 +12,9 @@
  * …"); here they are flags ("--num-prompts x: …"). */
 void bench_reword(struct err *e);
 /* What the failures mean, as the pre-flight tells it, which `bench serve`
- * does not send. Says it on stderr; nothing when some request succeeded. May ask the server
- * for its models. `sample` (NULL: none) says where requests went. */
+ * does not send. Says it on stderr; nothing when some request succeeded. May
+ * ask the server for its models. `sample` (NULL: none) says where requests
+ * went. */
 void bench_explain(const struct run_options *o, const struct request *sample,
                    const struct summary *s);
 

@@ -3,7 +3,8 @@
 #ifndef STOKE_CLI_CMD_BENCH_H
 #define STOKE_CLI_CMD_BENCH_H
 
-/* What stood behind the command on the command line. Returns the exit status. */
+/* What stood behind the command on the command line. Returns the exit
+ * status. */
 int cmd_bench(int argc, char *const argv[]);
 
 #endif

@@ -63,9 +63,9 @@ void run_options_check(struct run_options *r, struct err *e);
 /* Servers log x-request-id; two runs must not share one. "stoke-1a2b3c4d-"
  * unless there is a name already. */
 void run_options_name_requests(struct run_options *r, const char *program);
-/* Read argv (behind the command), the environment, and check what can be checked
- * without the scenario. Everything wrong is in *e. OPTIONS_HELP also when
- * there are mistakes. Free in any case. */
+/* Read argv (behind the command), the environment, and check what can be
+ * checked without the scenario. Everything wrong is in *e. OPTIONS_HELP also
+ * when there are mistakes. Free in any case. */
 enum options_result run_options_read(struct run_options *r,
                                      const struct options_spec *spec, int argc,
                                      char *const argv[], struct err *e);

@@ -23,8 +23,9 @@ struct target {
 int target_parse(struct target *t, const char *url, const char *place,
                  struct err *e);
 /* What to send to, once --endpoint (a name, "/path" or NULL: what the URL
- * names, or chat) is known: a name, or a path that stands behind the base. Owned by the caller. NULL and a message when URL
- * and option contradict each other or the option cannot be read. */
+ * names, or chat) is known: a name, or a path that stands behind the base.
+ * Owned by the caller. NULL and a message when URL and option contradict each
+ * other or the option cannot be read. */
 char *target_endpoint(const struct target *t, const char *option,
                       const char *place, struct err *e);
 void target_free(struct target *t);

@@ -112,9 +112,9 @@ struct run_result {
 int run_prepare(const struct config *c, const struct scenario *s,
                 struct run_result *out, struct err *e);
 /* After run_prepare: the run, to its end. 0, or -1 with messages when it could
- * not start (nothing was sent then). SIGINT, SIGTERM and SIGHUP end the run: the first
- * stops sending and waits a little for what is in flight, the second cancels
- * that. */
+ * not start (nothing was sent then). SIGINT, SIGTERM and SIGHUP end the run:
+ * the first stops sending and waits a little for what is in flight, the second
+ * cancels that. */
 int run_execute(const struct config *c, const struct scenario *s,
                 const struct run_callbacks *cb, struct run_result *out,
                 struct err *e);

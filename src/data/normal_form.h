@@ -11,9 +11,9 @@
 enum normal_form { NORMAL_NFC, NORMAL_NFD, NORMAL_NFKC, NORMAL_NFKD };
 
 /* Appends the form of `in` (valid UTF-8) to `out` and returns true, or false
- * with nothing appended when a glance shows that `in` is in that form. *head bytes at the front
- * of `in` are what the first character was; it is set to how many bytes at
- * the front of the output that makes. */
+ * with nothing appended when a glance shows that `in` is in that form. *head
+ * bytes at the front of `in` are what the first character was; it is set to
+ * how many bytes at the front of the output that makes. */
 bool normal_form(const struct unicode *u, enum normal_form form, struct str in,
                  struct buf *out, size_t *head);
 

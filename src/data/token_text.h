@@ -27,9 +27,9 @@ int token_text_draw(const struct token_text *x, struct rng *r, size_t n,
 /* Does `text` count `n` tokens more than its first `start` bytes do? */
 bool token_text_is(const struct tokenizer *t, struct tokenizer_scratch *s,
                    struct str text, size_t start, size_t n);
-/* The same as token_text_draw, counted: `out` then has `n` tokens more than before, or -1 is
- * returned. A text that counts otherwise than its words promise is cut and
- * filled up until it does. */
+/* The same as token_text_draw, counted: `out` then has `n` tokens more than
+ * before, or -1 is returned. A text that counts otherwise than its words
+ * promise is cut and filled up until it does. */
 int token_text_exact(const struct token_text *x, const struct tokenizer *t,
                      struct tokenizer_scratch *s, struct rng *r, size_t n,
                      struct buf *out);

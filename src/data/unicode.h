@@ -67,7 +67,7 @@ enum unicode_category {
  * it is in that form, if no UNICODE_CCC mark stands near it. */
 #define UNICODE_NFD          (1u << 14)
 #define UNICODE_NFKD         (1u << 15)
-#define UNICODE_NFC          (1u << 16) /* changes, or may join what is before it */
+#define UNICODE_NFC          (1u << 16) /* changes, or may join to its left */
 #define UNICODE_NFKC         (1u << 17)
 #define UNICODE_CCC          (1u << 18) /* has a combining class */
 #define UNICODE_BASE         (1u << 19) /* what is behind it may change it */

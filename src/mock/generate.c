@@ -1,4 +1,5 @@
-/* Chats, completions and the like: what the body asks for, and the way to the engine. */
+/* Chats, completions and the like: what the body asks for, and the way to the
+ * engine. */
 #include "base/clock.h"
 #include "mock/form.h"
 #include "mock/server.h"

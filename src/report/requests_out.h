@@ -29,7 +29,7 @@ struct requests_out {
 };
 
 void requests_out_init(struct requests_out *o, int fd, uint64_t epoch_ns);
-/* Adds a line; writes when 64 KiB or a second (by now_ns) have come together. */
+/* Adds a line; writes when 64 KiB or a second (by now_ns) came together. */
 void requests_out_add(struct requests_out *o, const struct record *r,
                       uint64_t now_ns);
 /* Call a few times a second: writes what is older than a second. */

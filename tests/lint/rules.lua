@@ -75,6 +75,9 @@ local function check_c(path, lines)
     local code, still = code_of(line, open)
     open = still
     if code:find("//", 1, true) then report(path, number, "/* … */") end
+    if #line:gsub("[\128-\191]", "") > 80 then -- characters, not bytes
+      report(path, number, "longer than 80 columns")
+    end
     for _, rule in ipairs(reserved) do
       if code:find(rule[1]) and not allowed(path, rule[2]) then
         report(path, number, code:match(rule[1]) .. ": " .. rule[3])

@@ -13,8 +13,8 @@
 static atomic_uint asked, told, last_octet, sleep_ms, out_of_order;
 static atomic_uint let_go = 1;
 
-/* many.test: 127.0.0.1, .2 and .3; tenth.test: .1 to .10. none.test: fails. Others: 127.0.0.1, or
- * what last_octet says. */
+/* many.test: 127.0.0.1, .2 and .3; tenth.test: .1 to .10. none.test: fails.
+ * Others: 127.0.0.1, or what last_octet says. */
 int getaddrinfo(const char *node, const char *service,
                 const struct addrinfo *hints, struct addrinfo **out)
 {
