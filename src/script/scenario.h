@@ -95,7 +95,7 @@ struct scenario {
   uint32_t hooks;       /* 1u << HOOK_REQUEST | … */
   /* What the table says, checked (unknown fields are errors) and normalised:
    * durations are seconds, infinity is the string "inf". NULL: not given. */
-  json_value *load;       /* object, spelled as in SCENARIOS "Load" */
+  json_value *load;       /* object, spelled as stoke.Load in lua/types */
   json_value *metrics;    /* object: name -> "counter", "gauge", … */
   json_value *thresholds; /* array of strings */
   /* As given. */
