@@ -33,8 +33,15 @@ local function check_content(message, place)
   if empty and not (message.role == "assistant" and calls) then
     misuse("%s has no content", place)
   end
-  if not empty and type(content) ~= "string" and type(content) ~= "table" then
-    misuse("%s: content must be a string or a list of parts, not a %s", place, type(content))
+  if empty or type(content) == "string" then return end
+  if type(content) ~= "table" or content[1] == nil then
+    misuse("%s: content must be a string or a list of parts, not %s", place,
+      type(content) == "table" and "a table without any" or "a " .. type(content))
+  end
+  for i, part in ipairs(content) do
+    if type(part) ~= "table" then
+      misuse("%s: content[%d] must be a part, { type = …, … }, not a %s", place, i, type(part))
+    end
   end
 end
 

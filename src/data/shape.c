@@ -31,6 +31,7 @@ enum {
   METHOD = 1 << 26,
   ANSWER = 1 << 27, /* `output_len` */
   MOST = 1 << 28,   /* `max_tokens` */
+  PART = 1 << 29,   /* of a message's content */
 };
 
 static const struct {
@@ -42,6 +43,7 @@ static const struct {
     {"messages[]", MESSAGE},
     {"messages[].role", ROLE},
     {"messages[].content", CONTENT},
+    {"messages[].content[]", PART},
     {"messages[].tool_call_id", CALL_ID},
     {"messages[].tool_calls", CALLS},
     {"messages[].function_call", CALLS},
@@ -50,7 +52,9 @@ static const struct {
     {"conversations[].from", ROLE},
     {"conversations[].role", ROLE},
     {"conversations[].value", CONTENT},
+    {"conversations[].value[]", PART},
     {"conversations[].content", CONTENT},
+    {"conversations[].content[]", PART},
     {"timestamp", TIME},
     {"input_length", INPUT},
     {"output_length", OUTPUT},
@@ -167,6 +171,8 @@ static void end_message(struct shape_seen *seen, uint32_t tags,
     trouble(seen, "has an unknown role");
   else if (bad & CONTENT)
     trouble(seen, "has content that is neither text nor a list");
+  else if (bad & PART)
+    trouble(seen, "has content with a part that is no object");
   else if (!(has & CONTENT) && !(seen->role == ROLE_ASSISTANT && (has & CALLS)))
     trouble(seen, "has no content");
   else if ((tags & MESSAGE) && seen->role == ROLE_TOOL && !(has & CALL_ID))
@@ -178,6 +184,7 @@ static void end_message(struct shape_seen *seen, uint32_t tags,
   seen->messages++;
   seen->message = seen->message_bad = 0;
   seen->message_empty = false;
+  seen->parts = 0;
   seen->role = ROLE_UNKNOWN;
 }
 
@@ -192,7 +199,7 @@ static void message_member(struct shape_seen *seen, uint32_t tags,
   if ((tags & CONTENT) && !text && v->type != WALK_ARRAY)
     seen->message_bad |= CONTENT;
   if (tags & CONTENT)
-    seen->message_empty = text && !v->raw.len;
+    seen->message_empty = text ? !v->raw.len : !seen->parts;
   if ((tags & CALL_ID) && !text)
     seen->message_bad |= CALL_ID;
   seen->message |= tags;
@@ -246,6 +253,11 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
     request_member(seen, tags, v);
   if (tags & (ROLE | CONTENT | CALL_ID | CALLS))
     message_member(seen, tags, v);
+  if (tags & PART) {
+    seen->parts++;
+    if (v->type != WALK_OBJECT)
+      seen->message_bad |= PART;
+  }
   if (tags & (MESSAGE | SAID))
     end_message(seen, tags, v->type);
   if (tags & HASH) {

@@ -35,7 +35,8 @@ struct shape_seen {
   unsigned trouble_at;
   uint32_t message;     /* tags of the message being read */
   uint32_t message_bad; /* those of another type than wanted */
-  bool message_empty;   /* its content is an empty text */
+  bool message_empty;   /* its content is an empty text or list */
+  unsigned parts;       /* of its content, where that is a list */
   unsigned role;
 };
 

@@ -106,6 +106,14 @@ static const struct good {
      {"{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"}]}"},
      1,
      0},
+    {"no-parts.jsonl",
+     STR("{\"messages\":[{\"role\":\"user\",\"content\":[]}]}\n"
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{}]}]}\n"),
+     0,
+     DATA_JSONL,
+     {"{\"messages\":[{\"role\":\"user\",\"content\":[{}]}]}"},
+     1,
+     0},
     {"lengths.jsonl",
      STR("{\"prompt\":\"a\",\"max_tokens\":\"12\",\"output_len\":null}\n"),
      0,
@@ -251,6 +259,13 @@ static const struct bad {
      0,
      {"lengths.jsonl:1: \"output_len\" is no whole",
       "lengths.jsonl:2: \"max_tokens\" is no whole"}},
+    {"parts.jsonl",
+     STR("{\"messages\":[{\"role\":\"user\",\"content\":[{}]}]}\n"
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{},5]}]}\n"
+         "{\"messages\":[{\"role\":\"user\",\"content\":[\"a\"]}]}\n"),
+     0,
+     {"parts.jsonl:2: messages[0] has content with a part that is no object",
+      "parts.jsonl:3: messages[0] has content with a part"}},
     {"batch.jsonl",
      STR("{\"url\":\"/x\",\"body\":\"{}\"}\n{\"url\":5,\"body\":{}}\n"
          "{\"url\":\"https://a/v1\",\"body\":{}}\n"),
