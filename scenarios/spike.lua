@@ -29,13 +29,15 @@ return {
     end
 
     local before = measure("before", p.base, p.calm)
+    if not before then return end -- the run ends
     if not before.ttft then error("no answer before the spike: a longer calm, or a higher base") end
     local limit = before.ttft.p95 * p.slack
-    local spike = measure("spike", p.peak, p.length)
+    local spike = measure("spike", p.peak, p.length) or {}
 
     local started, recovered = run.now(), nil
     repeat
       local after = measure("after", p.base, p.window)
+      if not after then break end
       if after.ttft and after.ttft.p95 <= limit then recovered = run.now() - started end
     until recovered or run.now() - started >= p.patience
 

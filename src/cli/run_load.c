@@ -344,7 +344,8 @@ static void settle_sessions(struct settling *s)
   if (s->nature & LOAD_SESSIONS) {
     r->config.max_requests = r->config.load.num_requests;
     r->config.load.num_requests = r->num_sessions;
-  } else if (is_imposed(r, "num-sessions")) {
+  } else if (*s->place && is_imposed(r, "num-sessions")) {
+    /* Of a scenario that could not be read nobody knows. */
     err_add(s->e, "--num-sessions: this scenario has no sessions; use "
                   "--num-requests");
   } else if (r->num_sessions) {

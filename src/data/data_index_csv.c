@@ -1,6 +1,8 @@
+#include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "data/csv.h"
 #include "data/flaws.h"
 #include "data/indexer.h"
@@ -119,14 +121,27 @@ static int read_header(struct indexer *x)
   return check_columns(x) < 0 ? -1 : trace_format(x);
 }
 
-static bool is_prompt(const struct data_file *f, size_t column)
+/* What is wrong with a field that could be sent, or NULL. */
+static const char *field_trouble(const struct data_file *f, size_t column,
+                                 struct str field)
 {
-  return column < f->n_columns && strcmp(f->columns[column], "prompt") == 0;
+  const char *name = column < f->n_columns ? f->columns[column] : "";
+  double x;
+  if (f->shape.lax)
+    return NULL;
+  if (strcmp(name, "prompt") == 0)
+    return field.len ? NULL : "is empty";
+  field = str_trim(field);
+  if ((strcmp(name, "output_len") == 0 || strcmp(name, "max_tokens") == 0) &&
+      field.len && (units_number(field, &x) < 0 || x != floor(x)))
+    return "is no whole number";
+  return NULL;
 }
 
 static bool check_fields(struct indexer *x, struct str record, char why[160])
 {
   const struct data_file *f = x->f;
+  const char *trouble;
   size_t n = 0;
   while (record.p) {
     buf_reset(&x->field);
@@ -134,8 +149,8 @@ static bool check_fields(struct indexer *x, struct str record, char why[160])
       snprintf(why, 160, "text behind the closing quote of field %zu", n + 1);
       return false;
     }
-    if (!x->field.len && is_prompt(f, n) && !f->shape.lax) {
-      snprintf(why, 160, "\"prompt\" is empty");
+    if ((trouble = field_trouble(f, n, buf_str(&x->field)))) {
+      snprintf(why, 160, "\"%s\" %s", f->columns[n], trouble);
       return false;
     }
     n++;

@@ -157,6 +157,12 @@ def test_sharegpt_knows_a_question_when_it_sees_one(stoke, server, tmp_path,
         assert "rows.json: its rows have neither conversations" in r.err
 
 
+def test_a_scenario_that_was_not_read_has_perhaps_sessions(stoke, server):
+    r = stoke.load(server.url, "sharegpt_turns", "-P", "file=x.json", "-P",
+                   "think=exp(2parsecs)", "--num-sessions", 1, code=2)
+    assert "think" in r.err and "has no sessions" not in r.err
+
+
 @pytest.mark.asan
 def test_sharegpts_calls_get_ids(stoke, server, tmp_path):
     """They have none there; a server refuses an answer to no call."""

@@ -122,6 +122,13 @@ def test_spike(stoke, mock, peak, slack, recovers):
         timely(told["ttft_p95_spike_ms"] > told["ttft_p95_before_ms"], told)
 
 
+def test_a_spike_that_a_limit_ends(stoke, mock):
+    m = mock("--ttft", "5ms", "--itl", "1ms")
+    r = stoke.load(m.url, "spike", "-d", "0.5")
+    assert "script error" not in r.err
+    assert r.stoke["stop_reason"] == "duration"
+
+
 def rag_server(request):
     if request.path == "/search":
         return [whole({"hits": [1]})]
