@@ -7,7 +7,7 @@
 -- It returns nil and why when no point holds. options: of ("request_rate" |
 -- "max_concurrency"), slos (list), from, most, factor, precision, window,
 -- time_limit (seconds), arrival ("constant" when gaps are; anything else is
--- random).
+-- random), burstiness (of gamma arrivals; 1 is Poisson).
 --
 -- Looks: a point is watched in windows. The first ones only let it settle:
 -- until the number in flight and the median TTFT of two windows in turn are
@@ -18,6 +18,12 @@
 -- Growth is quick: its windows are too short for a far percentile, and too few
 -- to tell a small overload from arrivals that came close together. Bisection is
 -- thorough, and so is the last look at the answer.
+-- Random arrivals hide an overload of e until some (2/e)^2 of them were sent,
+-- and answers of any length do as much. So growth only raises a suspicion, and
+-- users take the place of the arrivals: as many as are in flight keep the queue
+-- standing, its length is left to no chance, and what the server completes is
+-- what it can. A rate above that breaks; without an SLO the search goes on right
+-- beside it.
 
 local SETTLE_WINDOWS, JUDGED_WINDOWS, LEAD, SAFE_LEAD = 8, 9, 2, 4
 local MOST_WINDOWS = 60
@@ -30,6 +36,8 @@ local RECOVERY = 30
 local LEAST_COMPLETED, LEAST_IN_PASSING = 20, 10
 -- … and a window has to be longer than answers take, or it sees half a wave.
 local ANSWERS = 4
+-- After so many times as long as answers take most have come back, long ones, too.
+local ANSWERED = 2
 -- What is in flight grows by chance, too: by this many, this multiple of its
 -- root, or this share of what is sent nobody falls behind …
 local NOISE, NOISE_ROOT, NOISE_SHARE = 4, 1.5, 0.01
@@ -38,9 +46,17 @@ local NOISE, NOISE_ROOT, NOISE_SHARE = 4, 1.5, 0.01
 local ARRIVALS, ENOUGH_AT_RANDOM = 1.5, 3000
 -- … and by this share it surely does, however few were sent.
 local SURELY = 0.2
+-- Users behind a standing queue: so many times more of them, until they bring
+-- less than this share more. Windows of so many answers, at least so many, until
+-- their mean is known to this part of --precision (or this share of the time).
+local MORE_USERS, FEW_MORE = 2, 0.2
+local QUEUE_COMPLETED, QUEUE_WINDOWS, QUEUE_ERROR, QUEUE_SHARE = 50, 4, 0.25, 0.05
+-- Looks right beside what a queue has shown: by this part of --precision.
+local BESIDE = 0.45
 -- Users who bring less than this share of what those before them bring: the
 -- knee of a closed loop without an SLO.
 local GAIN, NO_GAIN = 0.5, "more users bring too little"
+local SATURATED = "in flight grows: saturated"
 -- What fails breaks a point, unless an SLO says how much may: a server that
 -- turns users away is quick with the others.
 local MOST_ERRORS = 0.01
@@ -103,25 +119,38 @@ function search:measure(label, seconds)
 end
 
 function search:look(point)
-  point.last = self:measure(show(point.x), self:window_length(point))
-  return point.last
+  local m = self:measure(show(point.x), self:window_length(point))
+  point.last, point.watched = m, point.watched + m.duration
+  point.asked_for = point.asked_for + m.sent
+  return m
+end
+
+-- Is the knee where the server completes no more?
+function search:seeks_capacity()
+  return self.of == "request_rate" and not self.judges_times
+end
+
+-- What is in flight grows by as much, whatever is sent.
+local function stirred(point)
+  return math.max(NOISE, NOISE_ROOT * math.sqrt(point.first_in_flight or 0))
 end
 
 -- So many have to be sent before a growth of --precision (of a fifth, in
 -- passing) stands out from noise.
 function search:enough(point)
-  local share = point.thorough and self.precision or math.max(self.precision, 0.2)
-  local enough = 2 * NOISE / share
-  local long = point.thorough and self.arrival ~= "constant" and #self.slos == 0
+  local share = point.thorough and self.precision or math.max(self.precision, SURELY)
+  local enough = math.max(2 * NOISE / share, stirred(point) / SURELY)
+  local long = point.thorough and self.arrival ~= "constant" and self:seeks_capacity() and
+    not self.capacity
   return long and math.max(enough, ENOUGH_AT_RANDOM) or enough
 end
 
 -- Does the server fall behind? Only a rate can be asked for and not be kept.
 function search:falls_behind(point)
-  if self.of ~= "request_rate" or point.sent == 0 then return false end
-  local noise = math.max(NOISE, NOISE_ROOT * math.sqrt(point.first_in_flight),
-    NOISE_SHARE * point.sent,
-    self.arrival == "constant" and 0 or ARRIVALS * math.sqrt(point.sent))
+  if self.of ~= "request_rate" or point.sent == 0 or point.keeps_up then return false end
+  local noise = math.max(stirred(point), NOISE_SHARE * point.sent,
+    self.arrival == "constant" and 0 or
+      ARRIVALS * math.sqrt(point.sent / self.burstiness))
   return point.grown > noise and
     (point.sent >= self:enough(point) or point.grown > SURELY * point.sent)
 end
@@ -151,16 +180,21 @@ function search:is_short(point, limited)
     due - point.sent > math.max(0.02 * due, 3 * math.sqrt(due))
 end
 
+-- Do answers come back as fast as they will, so long after the load was set? By
+-- what they took where the load held.
+function search:is_answered(seconds) return seconds >= ANSWERED * (self.answer or 0) end
+
 -- nil, or why the point failed meanwhile.
 function search:settle(point)
   local last, n, waited = nil, 0, 0
-  while n < SETTLE_WINDOWS and waited < PATIENCE do
-    local m = self:look(point)
+  while (n < SETTLE_WINDOWS or not self:is_answered(point.watched)) and waited < PATIENCE do
+    local began, m = point.watched, self:look(point)
     -- Until answers come back, more in flight is just what a start looks like.
-    if last and last.completed > 0 then search.count(point, m) end
-    if self:falls_behind(point) then return "in flight grows: saturated" end
+    local answered = last and last.completed > 0 and self:is_answered(began)
+    if answered then search.count(point, m) end
+    if self:falls_behind(point) then return SATURATED end
     -- What went on before is no part of the verdict then.
-    if last and settled(m, last) then
+    if answered and settled(m, last) then
       begin_counting(point)
       break
     end
@@ -172,13 +206,18 @@ end
 
 -- true, or false and the reason.
 function search:holds(m)
-  if m.completed == 0 then return false, "nothing completed" end
+  if m.completed == 0 then return self:completes(m) end
   for _, slo in ipairs(self.slos) do
     local ok, value = m:holds(slo)
     if not ok then
       return false, ("%s: %s"):format(slo, value and ("%.4g"):format(value) or "no data")
     end
   end
+  return self:completes(m)
+end
+
+function search:completes(m)
+  if m.completed == 0 then return false, "nothing completed" end
   if not self.judges_errors and m.error_rate and m.error_rate > MOST_ERRORS then
     return false, ("%.3g %% failed"):format(m.error_rate * 100)
   end
@@ -215,7 +254,7 @@ function search:judge(point)
     ok, why = self:holds(whole)
     point.passed, point.windows, point.whole = passed, n, whole
     limited = limited and m.client == "limited"
-    if self:falls_behind(point) then return false, "in flight grows: saturated" end
+    if self:falls_behind(point) then return false, SATURATED end
     local lead = passed - (n - passed)
     local decided = n >= JUDGED_WINDOWS or (ok and lead or -lead) >= wanted
     if decided and (not ok or self:known(point)) then break end
@@ -225,11 +264,76 @@ function search:judge(point)
     self.limited = true
     return false, ("this client sent only %s/s"):format(show(point.sent / point.seconds))
   end
+  if self:is_beyond_capacity(point) then
+    return false, ("it completes no more than %s/s"):format(show(self.capacity))
+  end
   local lower = self:seeks_gain() and self:best_below(point.x)
   if lower and not gains(point.x, point.whole.request_throughput, lower) then
     return false, NO_GAIN
   end
   return true
+end
+
+-- ---- a standing queue ----
+
+-- What `users` are answered, measured until it is known well, or for as long as
+-- such a look may take.
+function search:users_bring(users, answer, label)
+  local longest = math.max(LONGEST, LONGEST_SHARE * self.time_limit)
+  local function seconds(m)
+    local need = m.completed > 0 and QUEUE_COMPLETED / m.request_throughput or 0
+    return math.min(math.max(self.window, need), longest)
+  end
+  self.run:set { request_rate = 0, max_concurrency = users }
+  -- Those that are new have to be answered once.
+  local m = self:measure(label, math.min(math.max(self.window, 1.5 * answer), longest))
+  local whole, sum, squares, n = nil, 0, 0, 0
+  repeat
+    m = self:measure(label, seconds(m))
+    whole, n = whole and whole:merge(m) or m, n + 1
+    sum, squares = sum + m.request_throughput, squares + m.request_throughput ^ 2
+    local mean = sum / n
+    local err = math.sqrt(math.max(squares / n - mean ^ 2, 0) / n)
+  until n >= QUEUE_WINDOWS and
+    (err <= QUEUE_ERROR * self.precision * mean or
+      whole.duration >= QUEUE_SHARE * self.time_limit)
+  return whole
+end
+
+-- Sessions bring more requests than were asked for, a client at its limit
+-- fewer: then a rate says nothing of what the server is to complete.
+local function is_asked_for(self, point)
+  local due = point.x * point.watched
+  return math.abs(point.asked_for - due) <=
+    0.02 * due + 4 * math.sqrt(due / self.burstiness)
+end
+
+-- In flight has grown, which may be chance. What does the server complete when
+-- it surely has enough to do? true, or false and why.
+function search:with_a_queue(point)
+  local users, m = math.max(point.last.in_flight, 1), nil
+  local answer = math.min(self.answer or math.huge, point.last.e2el.mean or 0)
+  if point.last.completed == 0 or not is_asked_for(self, point) then return false, SATURATED end
+  repeat
+    local before = m and m.request_throughput
+    m = self:users_bring(users, answer, ("%d users at %s"):format(users, show(point.x)))
+    local ok, why = self:completes(m)
+    if not ok then return false, why end
+    if m.request_throughput >= point.x then
+      self.capacity = self.capacity and math.max(self.capacity, m.request_throughput)
+      return true
+    end
+    users = math.ceil(users * MORE_USERS)
+  until before and m.request_throughput < (1 + FEW_MORE) * before
+  self.capacity = m.request_throughput
+  return false, SATURATED
+end
+
+-- What a standing queue has shown is more certain than what did not show.
+function search:is_beyond_capacity(point)
+  local c = self.capacity
+  return c and self:seeks_capacity() and point.thorough and point.x > c and
+    point.whole.request_throughput < (point.x + c) / 2
 end
 
 -- ---- between points ----
@@ -284,16 +388,31 @@ function search:keep(point, ok, why)
     why and " (" .. why .. ")" or ""))
 end
 
+function search:watch(point)
+  point.judged = false
+  begin_counting(point)
+  self:set(point.x)
+  local why = self:settle(point)
+  if why then return false, why end
+  return self:judge(point)
+end
+
 -- Does it hold at x?
 function search:try(x, thorough)
-  local point = { x = x, windows = 0, passed = 0, thorough = thorough or self.one_speed }
-  begin_counting(point)
-  self:set(x)
-  local why = self:settle(point)
-  local ok = false
-  if not why then ok, why = self:judge(point) end
+  local point = { x = x, windows = 0, passed = 0, thorough = thorough or self.one_speed,
+    watched = 0, asked_for = 0 }
+  local ok, why = self:watch(point)
+  if why == SATURATED then
+    ok, why = self:with_a_queue(point)
+    point.keeps_up = ok
+    if ok then self:recover() end
+    -- So much for the load; users of another number say nothing of latencies.
+    if ok and self.judges_times then ok, why = self:watch(point) end
+  end
   self:keep(point, ok, why)
   if ok then
+    local mean = point.whole and point.whole.e2el.mean
+    if mean then self.answer = math.min(self.answer or mean, mean) end
     if not self.good or x >= self.good.x then self.good = point end
     return true
   end
@@ -344,9 +463,22 @@ function search:close_enough(good, bad)
     self.of == "max_concurrency" and bad - good <= 1
 end
 
+-- Right beside what a queue has shown, if that is not to creep; or `otherwise`.
+function search:between(good, bad, otherwise)
+  local c, step = self:seeks_capacity() and self.capacity, BESIDE * self.precision
+  if c and c * (1 - step) < bad / (1 + step / 2) then
+    if c * (1 - step) > good * (1 + step / 2) then return c * (1 - step) end
+    if c * (1 + step) < bad and c * (1 + step) > good * (1 + step / 2) then
+      return c * (1 + step)
+    end
+  end
+  return otherwise
+end
+
 function search:bisect()
   while not self:close_enough(self.good.x, self.bad) do
-    local x = self:rounded(math.sqrt(self.good.x * self.bad))
+    local middle = math.sqrt(self.good.x * self.bad)
+    local x = self:rounded(self:between(self.good.x, self.bad, middle))
     if x <= self.good.x then x = self.good.x + 1 end
     self:try(x, true)
   end
@@ -382,7 +514,9 @@ function search:confirm()
     self:forget(x)
     if self:try(x, true) then return end
     self.reason = nil
-    if not self:try(lower and lower.x or self:rounded(x / self.factor), true) then
+    local less = lower and lower.x or self:rounded(x / self.factor)
+    local beside = self:between(less, x, less)
+    if not (beside > less and self:try(beside, true)) and not self:try(less, true) then
       self.reason = "what held in passing did not hold"
       return
     end
@@ -399,7 +533,9 @@ end
 
 function search:find()
   if self:try(self.from) then self:grow() else self:shrink() end
-  if self.good and self.bad then self:bisect() end
+  local doubtful = self.good and self.capacity and self:seeks_capacity() and
+    self.good.x > self.capacity
+  if self.good and self.bad and not doubtful then self:bisect() end
   self:confirm()
   if self:seeks_gain() then self:refine() end
 end
@@ -423,11 +559,13 @@ function search:curve_table()
 end
 
 function search:conclude()
+  local queue = self.capacity and
+    (" With a queue before it the server completed %s/s."):format(show(self.capacity)) or ""
   if not self.good then
-    return ("No %s is known to hold: %s."):format(self.of, self.reason)
+    return ("No %s is known to hold: %s.%s"):format(self.of, self.reason, queue)
   end
-  return ("Highest %s that holds: %s%s; %s.%s"):format(self.of, show(self.good.x),
-    self.bad and (" (%s does not)"):format(show(self.bad)) or "", self.reason,
+  return ("Highest %s that holds: %s%s; %s.%s%s"):format(self.of, show(self.good.x),
+    self.bad and (" (%s does not)"):format(show(self.bad)) or "", self.reason, queue,
     self.limited and " This client was the limit, not the server: more --threads or machines"
       .. " may get farther." or "")
 end
@@ -436,8 +574,8 @@ function search:report()
   table.sort(self.curve, function(a, b) return a.x < b.x end)
   self.run:report("find", {
     of = self.of, slos = stoke.json.array(self.slos), best = self.good and self.good.x,
-    fails_at = self.bad, stopped_because = self.reason, client_limited = self.limited,
-    curve = stoke.json.array(self.curve),
+    fails_at = self.bad, capacity = self.capacity, stopped_because = self.reason,
+    client_limited = self.limited, curve = stoke.json.array(self.curve),
   })
   for _, slo in ipairs(self.slos) do self.run:say("SLO: " .. slo) end
   self:curve_table()
@@ -460,7 +598,7 @@ end
 
 local defaults = {
   of = "request_rate", from = 1, most = 1e5, factor = 2, precision = 0.02,
-  window = 2, time_limit = 600, limited = false,
+  window = 2, time_limit = 600, limited = false, burstiness = 1,
 }
 
 return function(options)
@@ -469,7 +607,8 @@ return function(options)
   for name, value in pairs(options) do self[name] = value end
   self.least = least_completed(self.slos)
   for _, slo in ipairs(self.slos) do
-    if slo:find("^%s*[esf]%a+_rate") or slo:find("^%s*failed") then self.judges_errors = true end
+    local of_errors = slo:find("^%s*[esf]%a+_rate") or slo:find("^%s*failed")
+    self[of_errors and "judges_errors" or "judges_times"] = true
   end
   -- Then there is nothing that a longer look would see.
   self.one_speed = self:seeks_gain()

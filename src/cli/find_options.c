@@ -44,6 +44,9 @@ void find_options_write(const struct run_options *o, struct buf *out)
   json_string(&w, (enum arrival_kind)o->arrival == ARRIVAL_CONSTANT
                       ? STR("constant")
                       : STR("random"));
+  json_key(&w, "burstiness");
+  json_number(&w,
+              o->config.load.burstiness > 0 ? o->config.load.burstiness : 1);
   json_key(&w, "slos");
   json_begin_array(&w);
   for (size_t i = 0; i < o->slos.n; i++)

@@ -23,16 +23,16 @@ def find(stoke, server, directory, tokens, *flags, **keywords):
 
 # Capacity in answers a second: slots / (tokens x step); a step "A+B" takes
 # A + B x slots.
-@pytest.mark.parametrize("slots, step, tokens, start, capacity", [
-    (8, "10ms", 4, 60, 200),
-    (16, "12ms+500us", 4, 50, 200),
-    (8, "20ms", 2, 30, 200),
+@pytest.mark.parametrize("slots, step, tokens, start, capacity, arrival", [
+    (8, "10ms", 4, 60, 200, "constant"),
+    (16, "12ms+500us", 4, 50, 200, "constant"),
+    (8, "20ms", 2, 30, 200, "poisson"),
 ])
 @stalls_spoil_a_try
 def test_the_knee_is_where_the_mock_says(stoke, mock, tmp_path, slots, step,
-                                         tokens, start, capacity):
+                                         tokens, start, capacity, arrival):
     server = mock("--slots", slots, "--step", step)
-    r = find(stoke, server, tmp_path, tokens, "--arrival", "constant",
+    r = find(stoke, server, tmp_path, tokens, "--arrival", arrival,
              "--from", start, "--window", "500ms")
     found = r.json["stoke"]["custom"]["find"]
     # A busy machine steps late, now and then: then the truth is between what it
