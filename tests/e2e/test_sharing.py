@@ -200,9 +200,10 @@ def test_check_tells_mistakes_with_their_place(stoke, tmp_path, lua, words):
 def test_check_leaves_no_file_behind(stoke, tmp_path):
     (tmp_path / "s.lua").write_text(PLAIN)
     before = {f for f in os.listdir("/tmp") if f.startswith("stoke-check-")}
-    assert scenario(stoke, "check", "s.lua").code == 0
+    for _ in range(6):
+        assert scenario(stoke, "check", "s.lua").code == 0
     after = {f for f in os.listdir("/tmp") if f.startswith("stoke-check-")}
-    assert len(after - before) <= 1  # of another test that runs meanwhile
+    assert len(after - before) < 6  # a few of tests that run meanwhile
 
 
 # ---- pack ----
