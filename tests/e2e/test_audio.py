@@ -177,27 +177,28 @@ def test_a_form_without_a_recording_is_refused(stoke, mock, tmp_path):
 
 def test_other_data_has_no_recordings(stoke, server):
     r = stoke.command("bench", "serve", "--base-url", server.url, "--model",
-                      "m", "--backend", "openai-audio").wait()
+                      "m", "--backend", "openai-audio", "--num-prompts",
+                      2).wait()
     assert r.code == 2 and "random has no recordings" in r.err, r
     assert not forms(server, "transcriptions")
 
 
 def test_mistakes_in_rows(stoke, server, recordings):
     recordings.write_text('\n{"prompt":"p","audio":"a.jsonl"}\n')
-    r = serve(stoke, server, recordings, code=2)
+    r = serve(stoke, server, recordings, "--num-prompts", 2, code=2)
     assert "a.jsonl:2: a.jsonl: is neither picture nor sound nor film" in r.err
     (recordings.parent / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     recordings.write_text('{"prompt":"p","audio":"a.png"}\n')
-    r = serve(stoke, server, recordings, code=2)
+    r = serve(stoke, server, recordings, "--num-prompts", 2, code=2)
     assert "a.jsonl:1: a.png: is no sound" in r.err
     recordings.write_text('{"prompt":"p","audio":"gone.wav"}\n')
-    r = serve(stoke, server, recordings, code=2)
+    r = serve(stoke, server, recordings, "--num-prompts", 2, code=2)
     assert "a.jsonl:1: gone.wav: no such file" in r.err
     with (recordings.parent / "big.wav").open("wb") as file:
         file.write(wav(0.1))
         file.truncate((64 << 20) + 1)
     recordings.write_text('{"prompt":"p","audio":"big.wav"}\n')
-    r = serve(stoke, server, recordings, code=2)
+    r = serve(stoke, server, recordings, "--num-prompts", 2, code=2)
     assert "a.jsonl:1: big.wav: " in r.err
     assert not server.requests
 
