@@ -142,13 +142,13 @@ local run = {}
 ---@return stoke.Response
 function run:http(exchange) end
 
----The argument of `session`: one user. Calls that wait (`request`, `sleep`, `think`, `parallel`)
+---The argument of `session`: one user. Calls that wait (`request`, `sleep`, `parallel`, …)
 ---yield to the event loop and may stand in loops, `pcall`, iterators and `__index`, but not in a
 ---callback of `string.gsub` or `table.sort`, nor in a coroutine of the script's own. Only
 ---stoke resumes a session: `coroutine.running()` is nil there.
 ---@class stoke.Session
 ---@field id integer 1, 2, 3 … over the whole run
----@field branch integer 0; in `s:parallel` the branch's number
+---@field branch integer 0; in `s:parallel` and `s:race` the branch's number
 ---@field turn integer requests made so far
 ---@field params table<string, any>
 ---@field data any
@@ -182,6 +182,13 @@ function session:think(time) end
 ---@param branches (fun(s: stoke.Session): any)[]
 ---@return any[] results one per branch, in their order
 function session:parallel(branches) end
+
+---The same, but only until the first branch returns something true: hedged requests, the best of n. The
+---others end where they are, and hang up on what they have on the wire (outcome `cancelled`).
+---@param branches (fun(s: stoke.Session): any)[]
+---@return any result what it returned; nil when none returned anything true
+---@return integer? place whose it was: its place in the list
+function session:race(branches) end
 
 ---A history that grows with every turn. Options that are not the conversation's own (`model`, `tools`,
 ---`max_tokens`, `tags`, …) are fields of every request.
@@ -734,6 +741,23 @@ function stoke.lines(path) end
 ---@param bytes string
 ---@return string
 function stoke.base64(bytes) end
+
+---Bytes as hexadecimal digits, small letters.
+---@param bytes string
+---@return string
+function stoke.hex(bytes) end
+
+---The SHA-256 of bytes, as 32 bytes: `stoke.hex` or `stoke.base64` make text of them.
+---@param bytes string
+---@return string
+function stoke.sha256(bytes) end
+
+---HMAC with SHA-256, for requests that are signed: 32 bytes, which may be the key of the next one.
+---`headers = { ["X-Signature"] = stoke.hex(stoke.hmac(secret, body)) }`
+---@param key string
+---@param bytes string
+---@return string
+function stoke.hmac(key, bytes) end
 
 ---Ask the run to end: nothing new is sent, what is in flight is drained. `os.exit` does the same.
 ---@param reason? string

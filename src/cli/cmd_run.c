@@ -218,7 +218,8 @@ static bool make_sample(struct job *j)
   if (!scenario_has(j->scenario, HOOK_REQUEST))
     return false;
   vm_mute(j->result.vm, true);
-  made = vm_sample(j->result.vm, &j->sample) == VM_OK;
+  made = vm_sample(j->result.vm, load_stage(&j->options.config.load, 0).label,
+                   &j->sample) == VM_OK;
   vm_mute(j->result.vm, false);
   return made;
 }

@@ -352,7 +352,7 @@ static void ask_request(struct probe *p, const json_value *q,
   c->stream = json_true(json_get(q, "stream"));
   c->max_tokens = (int64_t)json_double(json_get(q, "max_tokens"), 1);
   if (run_prepare(c, p->scenario, &made, &e) == 0 &&
-      vm_sample(made.vm, &sample) == VM_OK)
+      vm_sample(made.vm, load_stage(&c->load, 0).label, &sample) == VM_OK)
     send_request(p, &sample, w);
   else
     write_text(w, "unmade",

@@ -196,7 +196,9 @@ static void print_request(unsigned n, const json_value *r, struct str own,
   print_body(json_text(json_get(r, "body")), full);
   printf("   -> %.0f%s\n", status,
          status == 404 ? " (the server inside this program knows no such path)"
-                       : "");
+         : status == 400
+             ? " (the server inside this program speaks another way)"
+             : "");
 }
 
 /* In the order in which they came; returns how many. */
@@ -228,6 +230,7 @@ struct check {
   struct server server;
   struct run_result result;
   unsigned outcomes[OUTCOME_COUNT];
+  char *stage; /* label of the load's first, or NULL */
   struct err e;
 };
 
@@ -255,6 +258,8 @@ static void check_load(struct check *c)
   const struct scenario *s = c->scenario;
   if (run_options_read(&r, &run_options_spec, 1, argv, &c->e) == OPTIONS_OK) {
     run_options_settle(&r, s->load, nature_of(s), s->path, &c->e);
+    if (r.config.load.n_stages)
+      c->stage = mem_strdup(r.config.load.stages[0].label);
     run_thresholds_read(&r, s, &c->e);
   }
   run_options_free(&r);
@@ -289,11 +294,24 @@ static enum options_result small_load(struct check *c, struct run_options *r)
   return status;
 }
 
+/* What the script sees as ctx.stage. */
+static void name_stage(const char *label, struct load *l)
+{
+  struct stage *stage = mem_new(struct stage);
+  *stage = load_stage(l, 0);
+  stage->label = mem_strdup(label);
+  stage->num_requests = 0;
+  l->stages = stage;
+  l->n_stages = 1;
+}
+
 static void run_once(struct check *c)
 {
   const struct run_callbacks cb = {.record = on_record, .ud = c};
   struct run_options r;
   if (small_load(c, &r) == OPTIONS_OK && !c->e.count) {
+    if (c->stage)
+      name_stage(c->stage, &r.config.load);
     /* Its own idea of when to send is not what is tried here. */
     c->scenario->hooks &=
         ~(1u << HOOK_CONTROL | 1u << HOOK_RATE | 1u << HOOK_ARRIVALS);
@@ -376,6 +394,7 @@ int scenario_check_main(int argc, char *const argv[])
     unlink(c.server.log);
   run_result_free(&c.result);
   scenario_free(c.scenario);
+  mem_free(c.stage);
   err_free(&c.e);
   options_free(&o);
   return status;

@@ -16,6 +16,7 @@
  * s:sleep(seconds)                              yields [-0, +0, v]
  * s:think(seconds)      the same, counted apart yields [-0, +0, v]
  * s:parallel{f, g, …}   -> {result of f, …}     yields [-0, +1, v]
+ * s:race{f, g, …}       -> result, place | nil  yields [-0, +(1|2), v]
  * s:conversation{…}     -> conversation                [-0, +1, v]
  * s:fail(reason)        never returns           yields [-0, +0, v]
  * s:stop(reason)        ask the run to end             [-0, +0, v]
@@ -62,9 +63,17 @@ void session_keep_result(lua_State *L, struct session *s, uint32_t index)
   lua_pop(L, 1);
 }
 
-void session_push_results(lua_State *L, struct session *s)
+int session_push_results(lua_State *L, struct session *s)
 {
   push_env(L, s, ENV_RESULTS);
+  if (!s->racing)
+    return 1;
+  lua_rawgeti(L, -1, (int)s->winner);
+  lua_remove(L, -2);
+  if (!s->winner)
+    return 1;
+  lua_pushnumber(L, s->winner);
+  return 2;
 }
 
 static struct session *check_session(lua_State *L)
@@ -168,9 +177,9 @@ static int think_l(lua_State *L)
   return wait(L, s, WAIT_THINK);
 }
 
-static int parallel_l(lua_State *L)
+/* A list of functions? False: an empty one. */
+static bool check_branches(lua_State *L, const char *call)
 {
-  struct session *s = check_running(L, "parallel");
   size_t n;
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_settop(L, 2);
@@ -178,18 +187,42 @@ static int parallel_l(lua_State *L)
   for (size_t i = 1; i <= n; i++) {
     lua_rawgeti(L, 2, (int)i);
     if (!lua_isfunction(L, -1))
-      return luaL_error(L, "s:parallel: number %d is a %s, not a function",
+      return luaL_error(L, "s:%s: number %d is a %s, not a function", call,
                         (int)i, luaL_typename(L, -1));
     lua_pop(L, 1);
   }
   if (n > 0)
-    return wait(L, s, WAIT_BRANCHES);
+    return true;
   lua_pushnil(L);
   if (lua_next(L, 2))
-    return luaL_error(L, "s:parallel takes a list of functions: { f, g }; what "
-                         "has names would not be called");
+    return luaL_error(L,
+                      "s:%s takes a list of functions: { f, g }; what has "
+                      "names would not be called",
+                      call);
+  return false;
+}
+
+static int parallel_l(lua_State *L)
+{
+  struct session *s = check_running(L, "parallel");
+  if (check_branches(L, "parallel")) {
+    s->racing = false;
+    return wait(L, s, WAIT_BRANCHES);
+  }
   lua_newtable(L);
   return 1;
+}
+
+static int race_l(lua_State *L)
+{
+  struct session *s = check_running(L, "race");
+  if (!check_branches(L, "race")) {
+    lua_pushnil(L);
+    return 1;
+  }
+  s->racing = true;
+  s->winner = 0;
+  return wait(L, s, WAIT_BRANCHES);
 }
 
 void session_open_branches(lua_State *L, struct session *s)
@@ -264,6 +297,8 @@ static int log_l(lua_State *L)
     lua_pushvalue(L, n + 1);
     lua_pushvalue(L, i);
     lua_call(L, 1, 1);
+    if (!lua_isstring(L, -1))
+      return luaL_error(L, "'tostring' must return a string to 's:log'");
     lua_concat(L, i > 2 ? 3 : 2);
   }
   vm_guard(vm_of(L));
@@ -321,17 +356,10 @@ static int index_l(lua_State *L)
 void bind_session(lua_State *L)
 {
   static const luaL_Reg methods[] = {
-      {"request", request_l},
-      {"http", http_l},
-      {"sleep", sleep_l},
-      {"think", think_l},
-      {"parallel", parallel_l},
-      {"fail", fail_l},
-      {"stop", stop_l},
-      {"plan", plan_l},
-      {"log", log_l},
-      {"now", now_l},
-      {NULL, NULL},
+      {"request", request_l}, {"http", http_l},         {"sleep", sleep_l},
+      {"think", think_l},     {"parallel", parallel_l}, {"race", race_l},
+      {"fail", fail_l},       {"stop", stop_l},         {"plan", plan_l},
+      {"log", log_l},         {"now", now_l},           {NULL, NULL},
   };
   luaL_newmetatable(L, SESSION_MT);
   lua_newtable(L);

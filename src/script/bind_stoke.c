@@ -10,6 +10,7 @@
 #include "data/foreign.h"
 #include "script/bind_json.h"
 #include "script/bindings.h"
+#include "script/digest.h"
 #include "script/files.h"
 #include "script/reach.h"
 #include "script/vm_impl.h"
@@ -24,6 +25,9 @@
  * stoke.read(path)               -> text | nil, err      [-0, +(1|2), m]
  * stoke.lines(path)              -> list | nil, err      [-0, +(1|2), m]
  * stoke.base64(bytes)            -> text                 [-0, +1, m]
+ * stoke.hex(bytes)               -> text                 [-0, +1, m]
+ * stoke.sha256(bytes)            -> bytes                [-0, +1, m]
+ * stoke.hmac(key, bytes)         -> bytes                [-0, +1, m]
  * stoke.stop([reason])           ask the run to end      [-0, +0, m]
  * stoke.record, stoke.check      see bind_record.c */
 
@@ -144,17 +148,53 @@ static int lines_l(lua_State *L)
   return 1;
 }
 
+static struct str check_bytes(lua_State *L, int i)
+{
+  struct str s;
+  s.p = luaL_checklstring(L, i, &s.len);
+  return s;
+}
+
 static int base64_l(lua_State *L)
 {
   struct vm *vm = vm_of(L);
-  struct str bytes, text;
-  bytes.p = luaL_checklstring(L, 1, &bytes.len);
+  struct str bytes = check_bytes(L, 1), text;
   vm_guard(vm);
   buf_reset(&vm->scratch);
   base64_encode(&vm->scratch, bytes);
   vm_unguard(vm);
   text = buf_str(&vm->scratch);
   lua_pushlstring(L, text.p ? text.p : "", text.len);
+  return 1;
+}
+
+static int hex_l(lua_State *L)
+{
+  static const char digits[] = "0123456789abcdef";
+  struct str bytes = check_bytes(L, 1);
+  luaL_Buffer b;
+  luaL_buffinit(L, &b);
+  for (size_t i = 0; i < bytes.len; i++) {
+    luaL_addchar(&b, digits[(unsigned char)bytes.p[i] >> 4]);
+    luaL_addchar(&b, digits[bytes.p[i] & 15]);
+  }
+  luaL_pushresult(&b);
+  return 1;
+}
+
+static int sha256_l(lua_State *L)
+{
+  unsigned char digest[DIGEST_BYTES];
+  digest_raw(check_bytes(L, 1), digest);
+  lua_pushlstring(L, (const char *)digest, sizeof digest);
+  return 1;
+}
+
+static int hmac_l(lua_State *L)
+{
+  unsigned char digest[DIGEST_BYTES];
+  digest_hmac(check_bytes(L, 1), check_bytes(L, 2), digest);
+  lua_pushlstring(L, (const char *)digest, sizeof digest);
   return 1;
 }
 
@@ -167,8 +207,9 @@ static int stop_l(lua_State *L)
 void bind_stoke(lua_State *L)
 {
   static const luaL_Reg functions[] = {
-      {"duration", duration_l}, {"dist", dist_l},   {"rng", rng_l},
-      {"read", read_l},         {"lines", lines_l}, {"base64", base64_l},
+      {"duration", duration_l}, {"dist", dist_l},     {"rng", rng_l},
+      {"read", read_l},         {"lines", lines_l},   {"base64", base64_l},
+      {"hex", hex_l},           {"sha256", sha256_l}, {"hmac", hmac_l},
       {"stop", stop_l},         {NULL, NULL},
   };
   const struct vm *vm = vm_of(L);

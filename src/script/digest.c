@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <nettle/base16.h>
+#include <nettle/hmac.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -14,6 +15,23 @@ static void finish(struct sha256_ctx *ctx, char out[65])
   sha256_digest(ctx, sizeof digest, digest);
   base16_encode_update(out, sizeof digest, digest);
   out[64] = '\0';
+}
+
+void digest_raw(struct str data, unsigned char out[DIGEST_BYTES])
+{
+  struct sha256_ctx ctx;
+  sha256_init(&ctx);
+  sha256_update(&ctx, data.len, (const uint8_t *)data.p);
+  sha256_digest(&ctx, DIGEST_BYTES, out);
+}
+
+void digest_hmac(struct str key, struct str data,
+                 unsigned char out[DIGEST_BYTES])
+{
+  struct hmac_sha256_ctx ctx;
+  hmac_sha256_set_key(&ctx, key.len, (const uint8_t *)key.p);
+  hmac_sha256_update(&ctx, data.len, (const uint8_t *)data.p);
+  hmac_sha256_digest(&ctx, DIGEST_BYTES, out);
 }
 
 void digest_sha256(struct str data, char out[65])

@@ -6,6 +6,13 @@
 
 #include "base/str.h"
 
+enum { DIGEST_BYTES = 32 };
+
+/* The bytes themselves. */
+void digest_raw(struct str data, unsigned char out[DIGEST_BYTES]);
+/* HMAC with SHA-256. */
+void digest_hmac(struct str key, struct str data,
+                 unsigned char out[DIGEST_BYTES]);
 /* 64 hex digits and a NUL. */
 void digest_sha256(struct str data, char out[65]);
 /* Of a file of any size, read once to its end. 0 with its size in *bytes, or -1

@@ -398,8 +398,9 @@ static int hand_result(lua_State *L)
 static int hand_results(lua_State *L)
 {
   struct handover *h = vm_ud(L);
-  session_push_results(L, h->to);
-  lua_xmove(L, h->to->co, 1);
+  int n = session_push_results(L, h->to);
+  lua_xmove(L, h->to->co, n);
+  make_ready(h->to, n);
   return 0;
 }
 
@@ -422,11 +423,36 @@ static const char *returned_failure(struct session *s)
   return failed ? lua_tostring(co, 2) : NULL;
 }
 
+static bool is_below(const struct session *s, const struct session *above)
+{
+  while (s && s != above)
+    s = s->parent;
+  return s != NULL;
+}
+
+/* The branches of s, and theirs, end where they are. */
+static void drop_branches(struct session *s)
+{
+  struct list *node = s->root->tree.next, *next;
+  for (; node != &s->root->tree; node = next) {
+    struct session *b = LIST_ENTRY(node, struct session, node);
+    next = node->next;
+    if (b->dead || !is_below(b->parent, s))
+      continue;
+    if (b->exchange)
+      exchange_cancel(b->exchange, OUTCOME_CANCELLED, "another branch won");
+    bury(b);
+  }
+  s->open_branches = 0;
+}
+
 static void finished(struct session *s)
 {
   struct session *parent = s->parent;
   struct handover h = {.to = parent, .from = s};
   const char *why = parent ? NULL : returned_failure(s);
+  bool won = parent && parent->racing && lua_gettop(s->co) > 0 &&
+             lua_toboolean(s->co, 1);
   if (why) {
     char *kept = mem_strdup(why);
     kill_tree(s, SESSION_FAILED, kept);
@@ -439,10 +465,15 @@ static void finished(struct session *s)
   }
   if (!hand_over(hand_result, &h))
     return;
+  if (won)
+    parent->winner = s->index;
   bury(s);
   h.from = NULL;
-  if (--parent->open_branches == 0 && hand_over(hand_results, &h))
-    make_ready(parent, 1);
+  parent->open_branches--;
+  if (won)
+    drop_branches(parent);
+  if (parent->open_branches == 0)
+    hand_over(hand_results, &h);
 }
 
 /* ---- session scenarios: requests ---- */

@@ -17,7 +17,7 @@ enum waiting {
   WAIT_EXCHANGE, /* s:request: pool->request */
   WAIT_ALARM,    /* s:sleep: wait_ns */
   WAIT_THINK,    /* s:think: wait_ns */
-  WAIT_BRANCHES, /* s:parallel: the list of functions is what it yields */
+  WAIT_BRANCHES, /* s:parallel, s:race: it yields the list of functions */
   WAIT_FAIL,     /* never comes back: pool->reason */
 };
 
@@ -50,6 +50,8 @@ struct session {
   uint64_t wait_ns;
   uint32_t open_branches; /* not ended yet */
   uint32_t index;         /* of this branch in its parallel call */
+  bool racing;            /* s:race: the first to win ends the others */
+  uint32_t winner;        /* its index; 0: none */
   bool dead;              /* not to be resumed any more */
 
   /* of the root */
@@ -93,7 +95,7 @@ void session_open_branches(struct lua_State *L, struct session *s);
  */
 void session_keep_result(struct lua_State *L, struct session *s,
                          uint32_t index);
-/* Push what s:parallel returns. [-0, +1, m] */
-void session_push_results(struct lua_State *L, struct session *s);
+/* Push what s:parallel or s:race returns; how many. [-0, +(1|2), m] */
+int session_push_results(struct lua_State *L, struct session *s);
 
 #endif

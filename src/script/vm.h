@@ -97,9 +97,10 @@ enum vm_result {
 enum vm_result vm_request(struct vm *vm, const struct vm_item *item,
                           struct request *out);
 /* A request like those to come, ready to send, for a look at the server
- * before the load: number one with random numbers that no measured request
- * has or, as nobody knows what a session will send, a small prompt. */
-enum vm_result vm_sample(struct vm *vm, struct request *out);
+ * before the load: number one, of the stage with this label (or NULL), with
+ * random numbers that no measured request has or, as nobody knows what a
+ * session will send, a small prompt. */
+enum vm_result vm_sample(struct vm *vm, const char *stage, struct request *out);
 /* on_response(r), when the scenario has one; *v is filled either way.
  * VM_FAILED: the request's outcome is `script`. */
 enum vm_result vm_on_response(struct vm *vm, const struct vm_item *item,

@@ -94,9 +94,9 @@ static int build_sample(lua_State *L)
   return 0;
 }
 
-enum vm_result vm_sample(struct vm *vm, struct request *out)
+enum vm_result vm_sample(struct vm *vm, const char *stage, struct request *out)
 {
-  const struct vm_item item = {.id = 1, .phase = PHASE_WARMUP};
+  const struct vm_item item = {.id = 1, .phase = PHASE_WARMUP, .stage = stage};
   return scenario_has(vm->scenario, HOOK_REQUEST)
              ? vm_request(vm, &item, out)
              : vm_call(vm, HOOK_SESSION, build_sample, out);

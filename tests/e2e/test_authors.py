@@ -2,6 +2,8 @@
 would run it, and what the server got."""
 
 import base64
+import hashlib
+import hmac
 import json
 from pathlib import Path
 
@@ -127,6 +129,133 @@ def test_stop_reading(run):
     r = run("stop_reading", "-n", 4, "-P", "enough=5", code=1)
     assert r.outcomes == {"cancelled": 4}
     assert r.stoke["custom"]["read"]["max"] == 5
+
+
+def test_best_of(run):
+    """The losers are hung up on as soon as somebody has won."""
+    r = run("best_of")
+    assert r.outcomes == {"ok": 6, "cancelled": 18}
+    assert r.stoke["sessions"]["completed"] == 6
+    assert r.stoke["custom"]["won"]["rate"] == 1
+    assert r.stoke["checks"][0]["passed"] == 6
+    for q in r.requests:
+        if q["outcome"] == "cancelled":
+            assert q["error"] == "another branch won"
+
+
+def test_support_desk(run):
+    r = run("support_desk", "-m", "large", server=[
+        "--tool-calls", 1, "--fault", "status:503@/3"])
+    custom, sessions = r.stoke["custom"], r.stoke["sessions"]
+    assert sessions["completed"] + sessions["failed"] == 10
+    assert custom["resolved"]["passed"] == sessions["completed"]
+    assert custom["retries"]["sum"] > 0
+    assert r.stoke["http"]["retrieval"]["count"] == 10
+    assert {b["model"] for b in r.bodies} <= {"large", "small"}
+    assert custom["fallbacks"]["sum"] == sum(
+        b["model"] == "small" for b in r.bodies)
+    for b in r.bodies:
+        assert [m["role"] for m in b["messages"]][:2] == ["system", "user"]
+        assert b["tools"][0]["function"]["name"] == "order_status"
+
+
+def test_steps(run):
+    """A threshold on a rate of the scenario's ends the run, as it should."""
+    r = run("steps", server=["--ttft", "3s"], code=1, timeout=60)
+    assert "script error" not in r.err
+    assert r.stoke["thresholds"][0]["ok"] is False
+    assert r.stoke["custom"]["gave_up"]["rate"] > 0.2
+    assert r.json["duration"] < 30
+
+
+def test_check_names_the_stage(stoke):
+    r = stoke.command("scenario", "check", SCENARIOS / "steps.lua").wait()
+    assert r.code == 0 and '"content":"up: ' in r.out, r
+
+
+def test_signed(stoke, raw_server):
+    tokens = iter(range(100))
+    left = {}
+
+    def answer(q):
+        if q.path == "/token":
+            n = next(tokens)
+            left[f"t{n}"] = 4
+            return [whole({"access_token": f"t{n}", "uses": 4})]
+        left[q.headers["authorization"].split()[1]] -= 1
+        return stream(text("a"), delta("stop"))
+
+    server = raw_server(answer)
+    r = stoke.load(server.url, SCENARIOS / "signed.lua", "-P", "secret=shh")
+    assert r.outcomes == {"ok": 6} and sorted(left.values()) == [0, 2]
+    for q in server.requests:
+        if q.path != "/token":
+            date = q.headers["x-date"].encode()
+            key = hmac.digest(b"shh", date, "sha256")
+            words = (b"POST\n" + date + b"\n" +
+                     hashlib.sha256(q.body).hexdigest().encode())
+            assert base64.b64decode(q.headers["x-signature"]) == hmac.digest(
+                key, words, "sha256")
+
+
+def test_hashes_of_any_bytes(stoke, raw_server, tmp_path):
+    server = raw_server(lambda q: stream(text("a"), delta("stop")))
+    (tmp_path / "s.lua").write_text(r"""
+    local long = ("\0\255k"):rep(100)
+    return { request = function() return { prompt = table.concat({
+      stoke.hex(""), stoke.hex("\0\171\255"), stoke.hex(stoke.sha256("")),
+      stoke.hex(stoke.sha256(long)), stoke.hex(stoke.hmac("", "")),
+      stoke.hex(stoke.hmac(long, long)) }, " ") } end }""")
+    stoke.load(server.url, "s.lua", "-n", 1)
+    long = b"\0\xffk" * 100
+    assert server.requests[-1].json["messages"][0]["content"].split(" ") == [
+        "", "00abff", hashlib.sha256(b"").hexdigest(),
+        hashlib.sha256(long).hexdigest(),
+        hmac.digest(b"", b"", "sha256").hex(),
+        hmac.digest(long, long, "sha256").hex()]
+
+
+def test_acme(stoke, raw_server):
+    def answer(q):
+        def event(**fields):
+            return b"data: " + json.dumps(fields).encode() + b"\n\n"
+
+        if q.json["input"]["text"] == "Hi 4":
+            return stream(event(kind="oops", problem={"message": "no more"}))
+        return stream(event(kind="delta", piece={"text": "he"}),
+                      event(kind="delta", piece={"text": "y"}),
+                      event(kind="done", why="stop", stats={"in": 3, "out": 7}))
+
+    server = raw_server(answer)
+    r = stoke.load(server.url, SCENARIOS / "acme.lua", "-m", "e1",
+                   env={"OPENAI_API_KEY": "sk-acme"})
+    assert r.outcomes == {"ok": 3, "api_error": 1}
+    assert r.json["total_output_tokens"] == 21
+    assert r.requests[0]["finish_reason"] == "stop"
+    q = server.requests[-1]
+    assert q.path == "/acme/v3/write" and q.json == {
+        "input": {"text": "Hi 4"}, "engine": "e1", "limit": 5, "live": True}
+    assert q.headers["acme-version"] == "3"
+    assert q.headers["x-acme-key"] == "sk-acme"
+    assert "authorization" not in q.headers
+
+
+def test_batch_again(run, tmp_path):
+    rows = [("/v1/chat/completions", {"messages": [
+                {"role": "user", "content": "a"}], "temperature": 1, "seed": 5}),
+            ("/v1/completions", {"prompt": "b"})]
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(
+        {"custom_id": f"r{i}", "method": "POST", "url": url,
+         "body": {"model": "gpt", "max_tokens": 4, **body}}) + "\n"
+        for i, (url, body) in enumerate(rows)))
+    r = run("batch_again", "-P", "file=b.jsonl", "-c", 1)
+    assert [q["path"] for q in r.log[-2:]] == [url for url, _ in rows]
+    assert r.bodies[-2]["messages"] == rows[0][1]["messages"]
+    assert r.bodies[-1]["prompt"] == "b"
+    for b in r.bodies[-2:]:
+        assert b["temperature"] == 0.2 and b["seed"] is None
+        assert b["model"] == "gpt" and b["stream"] is True
+    assert r.stoke["tags"]["custom_id"]["r1"]["completed"] == 1
 
 
 def test_from_csv(run):

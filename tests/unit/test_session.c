@@ -277,6 +277,37 @@ static void branches_of_branches(void **state)
              SESSION_FAILED, "64 leaves");
 }
 
+static void the_first_wins(void **state)
+{
+  static const struct {
+    const char *lua, *reason;
+  } rows[] = {
+      {"b:sleep(5)", "2 nil"},
+      {"b:parallel { function(c) c:sleep(5) end, function() end }", "2 nil"},
+      {"return b:race { function(c) c:sleep(5) return 5 end }", "2 nil"},
+      {"return false", "2 nil"},
+      {"return 'at once'", "at once 1"},
+  };
+  char lua[400];
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    snprintf(
+        lua, sizeof lua,
+        SESSION("local r, place = s:race { function(b) %s end,"
+                "  function(b) b:sleep(0.001) return 2 end }"
+                "s:parallel { function(b) b:sleep(0.001) end }"
+                "s:fail(r .. ' ' .. tostring(place ~= 2 and place or nil))"),
+        rows[i].lua);
+    expect_end(lua, SESSION_FAILED, rows[i].reason);
+  }
+  expect_end(SESSION("s:fail(tostring(s:race { function() end }) .. "
+                     "tostring(s:race {}))"),
+             SESSION_FAILED, "nilnil");
+  expect_end(SESSION("s:race { function(b) b:sleep(0.001) error('a') end,"
+                     "  function(b) b:sleep(5) end }"),
+             SESSION_FAILED, "test.lua:2: a");
+}
+
 static void one_branch_fails_all(void **state)
 {
   (void)state;
@@ -582,6 +613,7 @@ int main(void)
       cmocka_unit_test(results_in_order),
       cmocka_unit_test(side_by_side),
       cmocka_unit_test(branches_of_branches),
+      cmocka_unit_test(the_first_wins),
       cmocka_unit_test(one_branch_fails_all),
       cmocka_unit_test(many_after_each_other),
       cmocka_unit_test(never_waiting_is_interruptible),
