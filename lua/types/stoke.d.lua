@@ -498,7 +498,7 @@ function measurement:merge(other) end
 --| | --- | --- | --- |
 --| | `chat` | `/v1/chat/completions` | all fields |
 --| | `completions` | `/v1/completions` | all but `messages` |
---| | `responses` | `/v1/responses` | `prompt`, `messages`, `max_tokens`, `temperature`, `top_p`, `tools`, `tool_choice`, `response_format`, `reasoning_effort` |
+--| | `responses` | `/v1/responses` | `prompt`, `messages`, `max_tokens`, `temperature`, `top_p`, `tools`, `tool_choice`, `response_format`, `reasoning_effort`, `ignore_eos` |
 --| | `anthropic` | `/v1/messages` | `prompt`, `messages`, `max_tokens` (1024), `temperature`, `top_p`, `top_k`, `stop`, `tools`, `tool_choice`; the key goes into `x-api-key` |
 --| | `ollama` | `/api/chat` | `prompt`, `messages`, `tools`, `max_tokens`, sampling, `seed`, `stop`, `response_format`, `reasoning_effort` |
 --| | `ollama_generate` | `/api/generate` | the same without `messages` and `tools` |

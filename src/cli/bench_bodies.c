@@ -108,6 +108,11 @@ void bench_bodies_set(const struct bench_flags *f,
     json_key(&w, "truncate_prompt_tokens");
     json_integer(&w, -1);
   }
+  /* A server that stores each answer would grow with the benchmark. */
+  if (b && strcmp(b->api, "responses") == 0) {
+    json_key(&w, "store");
+    json_boolean(&w, false);
+  }
   json_end_object(&w);
   /* --extra-body goes before the flags, byte for byte. */
   merge_objects(&text, buf_str(&flags),

@@ -356,7 +356,9 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   };
   char id[80];
   if (p->config.request_id_prefix && !q->http.len) {
-    snprintf(id, sizeof id, "%s%llu", p->config.request_id_prefix,
+    /* The warm-up counts by itself: no id may come twice. */
+    snprintf(id, sizeof id, "%s%s%llu", p->config.request_id_prefix,
+             plan->phase == PHASE_WARMUP ? "w" : "",
              (unsigned long long)plan->id);
     xr.request_id = id;
   }

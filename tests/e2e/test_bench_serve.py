@@ -122,6 +122,17 @@ def test_bodies_of_completions_and_chats(serve, raw_server):
     assert body["messages"][0]["role"] == "user"
 
 
+def test_responses_are_not_stored_and_have_their_length(serve, mock):
+    server = mock("--ttft", "1ms", "--itl", "1ms", "--log-bodies")
+    serve(server.url, "--backend", "openai-responses", "--num-prompts", 1)
+    serve(server.url, "--backend", "openai-responses", "--num-prompts", 1,
+          "--extra-body.store", "true")
+    first, second = (json.loads(line["body"]) for line in server.stop()
+                     if line["number"])
+    assert first["store"] is False and first["ignore_eos"] is True
+    assert first["max_output_tokens"] == 4 and second["store"] is True
+
+
 def test_sampling_is_numbers_however_they_are_written(serve, raw_server):
     server = raw_server(answer)
     serve(server.url, "--num-prompts", 1, "--top-p", ".9", "--temperature",
@@ -161,6 +172,11 @@ def test_headers_keys_and_ids(serve, raw_server):
     serve(server.url, "--num-prompts", 1)  # of each run its own
     assert re.fullmatch("bench-[0-9a-f]{8}-1",
                         server.requests[-1].headers["x-request-id"])
+    server.requests.clear()
+    serve(server.url, "--num-prompts", 3, "--num-warmups", 2)
+    ids = [q.headers["x-request-id"] for q in server.requests
+           if q.path == "/v1/completions"]
+    assert len(ids) == len(set(ids)) == 5
 
 
 def test_a_header_replaces_the_key(serve, raw_server):

@@ -55,7 +55,7 @@ return {
   dialect = "responses",
   fields = {
     "prompt", "messages", "max_tokens", "temperature", "top_p", "tools", "tool_choice",
-    "response_format", "reasoning_effort",
+    "response_format", "reasoning_effort", "ignore_eos",
   },
   body = function(q)
     return {
@@ -68,6 +68,7 @@ return {
       tool_choice = choice_of(q.tool_choice),
       text = format_of(q.response_format),
       reasoning = q.reasoning_effort and { effort = q.reasoning_effort },
+      ignore_eos = q.ignore_eos,
       stream = q.stream,
     }
   end,

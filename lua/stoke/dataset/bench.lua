@@ -195,13 +195,18 @@ local lengths = {
   anthropic = "max_tokens", ollama = "max_tokens", ollama_generate = "max_tokens",
 }
 
+-- Those that can be asked for answers of exactly that length.
+local endless = {
+  completions = true, chat = true, responses = true, transcriptions = true, translations = true,
+}
+
 -- What depends on the API that is spoken.
 local function speak(q, made, ctx)
   local api, params = api_of(ctx.endpoint), ctx.params
   local completions = api == "completions"
   local name = lengths[api]
   if name and made.output then q[name] = math.max(1, made.output) end
-  if not completions and name ~= "max_completion_tokens" then return end
+  if not endless[api] then return end
   q.ignore_eos = (params.ignore_eos or set.ignore_eos) or nil
   if completions then
     q.logprobs = params.logprobs
