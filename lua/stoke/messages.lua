@@ -11,17 +11,23 @@ function messages.of(q)
   return { { role = "user", content = q.prompt } }
 end
 
--- The text of the system messages (nil: none), and the others.
+-- The text of the system messages (nil: none; parts where one of them has
+-- parts), and the others.
 function messages.split_system(list)
-  local system, rest = {}, {}
+  local texts, parts, split, rest = {}, {}, false, {}
   for _, m in ipairs(list) do
-    if m.role == "system" or m.role == "developer" then
-      system[#system + 1] = m.content
-    else
+    if m.role ~= "system" and m.role ~= "developer" then
       rest[#rest + 1] = m
+    elseif type(m.content) == "table" then
+      for _, part in ipairs(m.content) do parts[#parts + 1] = part end
+      split = true
+    else
+      texts[#texts + 1] = m.content
+      parts[#parts + 1] = { type = "text", text = m.content }
     end
   end
-  return system[1] and table.concat(system, "\n\n"), rest
+  if split then return parts, rest end
+  return texts[1] and table.concat(texts, "\n\n"), rest
 end
 
 -- A tool call's arguments, which chats write as JSON in a string.
@@ -29,7 +35,7 @@ function messages.arguments(call)
   local text = call["function"].arguments
   if type(text) ~= "string" then return text or {} end
   local value = stoke.json.decode(text)
-  return type(value) == "table" and value or {}
+  return type(value) == "table" and next(value) ~= nil and value[1] == nil and value or {}
 end
 
 -- Each of a list (nil: none), changed.

@@ -124,6 +124,27 @@ def test_calls_without_ids_get_some(talk):
     assert [one["tool_call_id"], two["tool_call_id"]] == ids
 
 
+def test_anthropics_system_has_parts_and_its_calls_objects(talk):
+    """[1] and half an object are no arguments there."""
+    r = talk("""
+    local chat = s:conversation {
+      system = { { type = "text", text = "S" } } }
+    chat:add("user", "go")
+    chat:add { role = "assistant", tool_calls = {
+      { id = "a", type = "function", ["function"] = {
+        name = "f", arguments = "[1]" } },
+      { id = "b", type = "function", ["function"] = {
+        name = "g", arguments = '{"x":' } },
+      { id = "c", type = "function", ["function"] = {
+        name = "h", arguments = '{"x":1}' } } } }
+    chat:continue()""", lambda r: [whole({})], "--endpoint", "anthropic",
+             code=1)
+    body = r.server.requests[0].json
+    assert body["system"] == [{"type": "text", "text": "S"}]
+    assert [block["input"] for block in body["messages"][1]["content"]] == [
+        {}, {}, {"x": 1}]
+
+
 def test_forgotten_calls_take_their_answers_along(talk):
     def answer(request):
         if request.index:
