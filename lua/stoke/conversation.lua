@@ -29,7 +29,7 @@ end
 local function check_content(message, place)
   local content = message.content
   local empty = content == nil or content == json.null
-  local calls = message.tool_calls or message.function_call
+  local calls = message.tool_calls or message.function_call or message.refusal
   if empty and not (message.role == "assistant" and calls) then
     misuse("%s has no content", place)
   end
@@ -73,7 +73,8 @@ local function answer_of(r, keep_reasoning)
   end
   return {
     role = "assistant",
-    content = (r.text ~= "" or not calls) and r.text or json.null,
+    content = (r.text ~= "" or not calls and r.refusal == "") and r.text or json.null,
+    refusal = r.refusal ~= "" and r.refusal or nil,
     tool_calls = calls,
     reasoning_content = keep_reasoning and r.reasoning ~= "" and r.reasoning or nil,
   }
@@ -216,7 +217,7 @@ function conversation:tool(id, content)
 end
 
 local function is_empty(r)
-  return r.text == "" and not r.tool_calls
+  return r.text == "" and r.refusal == "" and not r.tool_calls
 end
 
 function conversation:hear(r, recorded)

@@ -566,6 +566,7 @@ function measurement:merge(other) end
 ---@field error_type? string the server's name for it
 ---@field text string the answer, up to `--max-answer` (64M)
 ---@field reasoning string
+---@field refusal string what it said instead of an answer (empty in on_chunk)
 ---@field body? string the raw body, when `keep_body` asked for it; of `embeddings`, `rerank` and other answers without tokens always
 ---@field tool_calls? stoke.ToolCall[] merged by index
 ---@field finish_reason? string

@@ -16,7 +16,7 @@ enum {
   ROLE = 1 << 4,
   CONTENT = 1 << 5,
   CALL_ID = 1 << 6,
-  CALLS = 1 << 7,
+  CALLS = 1 << 7, /* what an answer may have instead of content */
   TIME = 1 << 8,
   INPUT = 1 << 9,
   OUTPUT = 1 << 10,
@@ -47,6 +47,7 @@ static const struct {
     {"messages[].tool_call_id", CALL_ID},
     {"messages[].tool_calls", CALLS},
     {"messages[].function_call", CALLS},
+    {"messages[].refusal", CALLS},
     {"conversations", CONVERSATIONS},
     {"conversations[]", SAID},
     {"conversations[].from", ROLE},

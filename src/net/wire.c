@@ -137,6 +137,7 @@ void wire_free(struct wire *w)
   buf_free(&w->body);
   kept_free(&w->text);
   kept_free(&w->reasoning);
+  kept_free(&w->refusal);
   buf_free(&w->shape.bytes);
   wire_tools_free(&w->tools);
   mem_free(w);
@@ -156,6 +157,7 @@ void wire_start(struct wire *w, const struct wire_config *c,
                      .body = old.body,
                      .text = old.text,
                      .reasoning = old.reasoning,
+                     .refusal = old.refusal,
                      .shape.bytes = old.shape.bytes,
                      .tools = old.tools};
   buf_free(&old.waiting);
@@ -170,6 +172,7 @@ void wire_start(struct wire *w, const struct wire_config *c,
   buf_recycle(&w->body, KEEP_MAX);
   kept_reset(&w->text, w->c.max_text, KEEP_MAX);
   kept_reset(&w->reasoning, w->c.max_text, KEEP_MAX);
+  kept_reset(&w->refusal, w->c.max_text, KEEP_MAX);
   w->body.max = w->c.max_text;
   wire_tools_reset(&w->tools);
 }

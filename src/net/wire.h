@@ -159,6 +159,7 @@ struct wire_result {
   struct str text, reasoning; /* if kept; valid until wire_start. Bytes as
                                * the server sent them, which need not be
                                * valid UTF-8 */
+  struct str refusal;         /* the same, known at the end */
   struct str body;
   const struct wire_tool_call *tool_calls;
   size_t n_tool_calls;

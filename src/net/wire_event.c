@@ -39,6 +39,8 @@ static void keep(struct wire *w, enum wire_field f, struct str text)
     kept_add(&w->text, text);
   else if (f == WIRE_REASONING)
     kept_add(&w->reasoning, text);
+  else if (f == WIRE_REFUSAL)
+    kept_add(&w->refusal, text);
 }
 
 /* How much was kept with it included. */

@@ -99,7 +99,7 @@ struct wire {
 
   struct wire_event event;
   struct wire_shape shape;
-  struct kept text, reasoning;
+  struct kept text, reasoning, refusal;
   struct wire_tools tools;
   int64_t cached_beside; /* -1: not told */
 

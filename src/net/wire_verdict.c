@@ -118,6 +118,7 @@ static void collect(struct wire *w)
   wire_tools_end(&w->tools);
   r->text = kept_text(&w->text, w->text.raw.len, true);
   r->reasoning = kept_text(&w->reasoning, w->reasoning.raw.len, true);
+  r->refusal = kept_text(&w->refusal, w->refusal.raw.len, true);
   r->tool_calls = w->tools.calls;
   r->n_tool_calls = w->tools.n;
   if (w->c.keep_body)

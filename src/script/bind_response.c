@@ -47,7 +47,7 @@ static size_t owned_size(const struct response *r)
              text_size(r->record->content_type) + text_size(r->record->tags);
   if (!w)
     return n;
-  n += w->text.len + w->reasoning.len + w->body.len;
+  n += w->text.len + w->reasoning.len + w->refusal.len + w->body.len;
   n += w->n_tool_calls * sizeof *w->tool_calls + _Alignof(max_align_t);
   for (size_t i = 0; i < w->n_tool_calls; i++)
     n += w->tool_calls[i].id.len + w->tool_calls[i].name.len +
@@ -107,6 +107,7 @@ void response_push_copy(lua_State *L, const struct response *r)
       keep_calls(&to, &o->wire);
     o->wire.text = keep(&to, r->wire->text);
     o->wire.reasoning = keep(&to, r->wire->reasoning);
+    o->wire.refusal = keep(&to, r->wire->refusal);
     if (r->wire->body.p)
       o->wire.body = keep(&to, r->wire->body);
     o->response.wire = &o->wire;
@@ -267,6 +268,11 @@ static void push_text(lua_State *L, const struct response *r)
 static void push_reasoning(lua_State *L, const struct response *r)
 {
   push_str(L, r->wire ? r->wire->reasoning : (struct str){NULL, 0});
+}
+
+static void push_refusal(lua_State *L, const struct response *r)
+{
+  push_str(L, r->wire ? r->wire->refusal : (struct str){NULL, 0});
 }
 
 static void push_body(lua_State *L, const struct response *r)
@@ -478,6 +484,7 @@ static const struct {
     {"error_type", push_error_type},
     {"text", push_text},
     {"reasoning", push_reasoning},
+    {"refusal", push_refusal},
     {"body", push_body},
     {"tool_calls", push_tool_calls},
     {"finish_reason", push_finish_reason},

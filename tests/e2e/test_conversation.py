@@ -268,6 +268,19 @@ def test_b162_empty_answers(talk, policy, second):
     assert r.turns[1] == second
 
 
+def test_x01_a_refusal_is_an_answer(talk):
+    r = talk("""
+    local chat = s:conversation { empty = "fail" }
+    local r = chat:ask("one")
+    assert(r.ok and r.text == "" and r.refusal == "I cannot", r.refusal)
+    chat:ask("two")""", lambda r: stream(
+        delta(None, refusal="I "), delta(None, refusal="cannot"),
+        delta("stop"), usage(3, 2)))
+    assert r.turns[1] == [user("one"), {
+        "role": "assistant", "content": None, "refusal": "I cannot"},
+        user("two")]
+
+
 def test_b162_an_empty_answer_may_fail_the_session(talk):
     r = talk("""
     local chat = s:conversation { empty = "fail" }

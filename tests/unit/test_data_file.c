@@ -106,6 +106,15 @@ static const struct good {
      {"{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"}]}"},
      1,
      0},
+    {"refused.jsonl",
+     STR("{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},{\"role\":"
+         "\"assistant\",\"content\":null,\"refusal\":\"no\"}]}\n"),
+     0,
+     DATA_JSONL,
+     {"{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},{\"role\":"
+      "\"assistant\",\"content\":null,\"refusal\":\"no\"}]}"},
+     0,
+     0},
     {"no-parts.jsonl",
      STR("{\"messages\":[{\"role\":\"user\",\"content\":[]}]}\n"
          "{\"messages\":[{\"role\":\"user\",\"content\":[{}]}]}\n"),
