@@ -3,7 +3,8 @@
  * request: ask the script for it, put it on the wire (exchange.h), let
  * on_response judge, hand the record over, end. In a session scenario it is a
  * coroutine that runs session(s): every call that waits yields, and nobody
- * but session.c resumes. Everything happens on the worker's loop and thread. */
+ * but session_coroutine.c resumes. Everything happens on the worker's loop and
+ * thread. */
 #ifndef STOKE_SCRIPT_SESSION_H
 #define STOKE_SCRIPT_SESSION_H
 

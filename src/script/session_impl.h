@@ -1,4 +1,5 @@
-/* session_impl.h -- a session from the inside, for session.c and what binds
+/* session_impl.h -- a session from the inside, for session.c (their life, and
+ * request scenarios), session_coroutine.c (session scenarios) and what binds
  * it to Lua (bind_session.c). */
 #ifndef STOKE_SCRIPT_SESSION_IMPL_H
 #define STOKE_SCRIPT_SESSION_IMPL_H
@@ -11,7 +12,8 @@
 struct lua_State;
 
 /* What a coroutine waits for. A binding sets it right before it yields, with
- * what belongs to it; session.c does it when the yield has succeeded. */
+ * what belongs to it; session_coroutine.c does it when the yield has
+ * succeeded. */
 enum waiting {
   WAIT_NOTHING,  /* it runs, or has not begun */
   WAIT_EXCHANGE, /* s:request: pool->request */
@@ -79,6 +81,30 @@ struct session_pool {
   const char *why;        /* it was */
 };
 
+/* ---- session.c ---- */
+
+/* An idle one or a new one, in no list yet. */
+struct session *session_take(struct session_pool *p,
+                             const struct session_item *item);
+void session_give_back(struct session *s);
+/* After every way into Lua: does the script want the run to end? `failed`:
+ * this was a new error. */
+void session_watch_script(struct session_pool *p, bool failed);
+/* The item is over: given back and told. */
+void session_end_item(struct session *s);
+/* For exchange_start; `ud` is the session. */
+void session_first_token(void *ud);
+/* What scripts see of an exchange; as long as that is there. */
+struct response session_response(struct exchange *x);
+/* An exchange ended: on_response's word on it, and its record handed over. */
+void session_settle(struct session *s, struct exchange *x);
+
+/* ---- session_coroutine.c ---- */
+
+/* Make the coroutine of a session, and let it run. */
+void session_begin(struct session *s);
+/* End the whole session, whoever of it found the reason. */
+void session_kill(struct session *root, enum session_end end, const char *why);
 /* A branch of s that runs the function on top of `L` (popped), as number
  * `index` of the parallel call that it waits for. [-1, +0, m] */
 void session_branch(struct session *s, struct lua_State *L, uint32_t index);

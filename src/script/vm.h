@@ -146,7 +146,7 @@ size_t vm_memory_max(const struct vm *vm);
  * loop is idle. */
 bool vm_gc(struct vm *vm, uint64_t budget_ns);
 
-/* ---- for what stands on top of a VM (session.c, bind_*.c) ---- */
+/* ---- for what stands on top of a VM (session*.c, bind_*.c) ---- */
 
 struct lua_State;
 struct rng;
@@ -167,9 +167,9 @@ void vm_push_hook(struct vm *vm, enum hook hook);
 /* Whose script runs from now on, for what follows the item (d:next); `env`: a
  * reference to a table of the session's own, or LUA_NOREF. id 0: nobody's. */
 void vm_set_item(struct vm *vm, uint64_t id, enum phase phase, int env);
-/* lua_resume with the same protection, for session.c and control.c. Returns
- * LUA_YIELD, 0 or an error's code; an error has been counted. Draws of
- * math.random come from `rng` meanwhile. */
+/* lua_resume with the same protection, for session_coroutine.c and control.c.
+ * Returns LUA_YIELD, 0 or an error's code; an error has been counted. Draws
+ * of math.random come from `rng` meanwhile. */
 int vm_resume(struct vm *vm, enum hook hook, struct lua_State *co, int nargs,
               struct rng *rng);
 /* A bracket around several calls, so that the clock is read twice for all of
