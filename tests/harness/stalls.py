@@ -6,6 +6,7 @@ asserted. What a stall can spoil is claimed by `timely`, in a test marked
 program that is wrong is wrong in each of them."""
 
 import functools
+import warnings
 
 TRIES = 6
 
@@ -16,7 +17,7 @@ class Stalled(AssertionError):
 
 def timely(holds, *what):
     if not holds:
-        raise Stalled(*what)
+        raise Stalled(" ".join(map(str, what))[:3000])
 
 
 def stalls_spoil_a_try(test):
@@ -26,8 +27,9 @@ def stalls_spoil_a_try(test):
             try:
                 return test(*args, **keywords)
             except Stalled as e:
-                print("spoilt try:", *e.args)
                 if not left:
                     raise
+                warnings.warn(f"a spoilt try of {test.__name__}: "
+                              f"{str(e)[:200]}", stacklevel=1)
 
     return again
