@@ -30,10 +30,9 @@ def test_b074_open_loop_keeps_its_timetable(stoke, mock):
     due = sorted(q["due_s"] for q in r.requests)
     assert due[-1] - due[0] == pytest.approx(599 / 200, abs=0.001)
     assert r.json["request_rate"] == 200
-    assert r.json["duration"] > 2.99
     late = sorted(q["queue_ms"] for q in r.requests)
     timely(late[-1] < 1000 and late[len(late) // 2] < 50 * PATIENCE, late)
-    timely(r.json["duration"] < 3.3, r)
+    timely(r.json["duration"] == pytest.approx(3, abs=0.3), r)
 
 
 def test_b075_no_slots_is_refused(stoke, raw_server):
