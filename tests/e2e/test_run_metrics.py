@@ -101,12 +101,12 @@ def test_b045_timeout_0_is_none(one):
 @stalls_spoil_a_try
 def test_b046_absurd_rate_is_told_as_it_was(stoke, mock):
     server = mock()
-    r = stoke.load(server.url, "-R", 1e7, "-d", 1, "-c", 8, "--max-tokens", 1,
+    r = stoke.load(server.url, "-R", 1e6, "-d", 1, "-c", 8, "--max-tokens", 1,
                    timeout=90)
     timely(r.json["duration"] == pytest.approx(1, abs=0.4), r)
     assert r.json["request_throughput"] <= (
         r.json["completed"] / r.json["duration"] * 1.001)
-    assert r.stoke["figures"]["unsent"] > 9e6
+    assert r.stoke["figures"]["unsent"] > 9e5
     assert "never sent" in r.out
 
 
