@@ -968,7 +968,7 @@ function data:media(path) end
 ---@return string? err
 function data:media_type(path) end
 
----The bytes of a recording that lies there, their type (`audio/wav`) and, of a WAV file, how long it is.
+---The bytes of a recording that lies there, their type (`audio/wav`) and, of WAV and FLAC files, how long it is.
 ---@param path string relative to that folder
 ---@return string? bytes
 ---@return string type or what is wrong

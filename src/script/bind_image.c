@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "data/base64.h"
+#include "data/flac.h"
 #include "data/noise_image.h"
 #include "data/wav.h"
 #include "script/bind_class.h"
@@ -258,7 +259,8 @@ int data_audio_l(lua_State *L)
     lua_pushfstring(L, "%s: %s", name, why);
     return 2;
   }
-  seconds = wav_seconds(buf_str(&vm->scratch));
+  seconds = wav_seconds(buf_str(&vm->scratch)) +
+            flac_seconds(buf_str(&vm->scratch)); /* one of them, or none */
   lua_pushlstring(L, vm->scratch.p, vm->scratch.len);
   lua_pushstring(L, type);
   if (seconds > 0)

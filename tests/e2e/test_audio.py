@@ -22,6 +22,11 @@ def wav(seconds):
             + b"data" + struct.pack("<I", len(sound)) + sound)
 
 
+# Half a second at 16 kHz, as its header has it.
+FLAC = (b"fLaC\0\0\0\x22" + bytes(10) + b"\x03\xe8\0\xf0" +
+        struct.pack(">I", 8000) + bytes(16))
+
+
 def parts(request):
     """By name: (bytes, file name, type) of each part."""
     head = b"Content-Type: " + request.headers["content-type"].encode()
@@ -62,6 +67,7 @@ def recordings(tmp_path):
     (tmp_path / "a.wav").write_bytes(wav(1.5))
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / 'b".flac').write_bytes(b"fLaC\0\r\n------stoke-form\r\n")
+    (tmp_path / "c.flac").write_bytes(FLAC)
     path = tmp_path / "a.jsonl"
     path.write_text('{"prompt":"p","audio":"a.wav"}\n'
                     '{"prompt":"p","audio":"sub/b\\".flac"}\n')
@@ -96,9 +102,18 @@ def test_bench_serve_sends_forms(stoke, server, recordings, tmp_path):
     assert name == "b%22.flac"
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["completed"] == 2 and result["total_output_tokens"] == 4
-    # Of the FLAC file nothing is known.
+    # Of this FLAC file nothing is known.
     assert result["rtfx"] == pytest.approx(1.5 / result["duration"], rel=1e-6)
     assert "RTFx (Inverse Real-Time Factor):" in r.out
+
+
+def test_flac_files_say_how_long_they_are(stoke, server, recordings,
+                                          tmp_path):
+    recordings.write_text('{"audio":"c.flac"}\n')
+    serve(stoke, server, recordings, "--num-prompts", 1, "--save-result",
+          "--result-dir", tmp_path, "--result-filename", "r.json")
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["rtfx"] == pytest.approx(0.5 / result["duration"], rel=1e-6)
 
 
 def test_translations_have_a_path_of_their_own(stoke, server, recordings):
