@@ -83,8 +83,9 @@ static struct scenario *open_scenario(struct job *j)
   if (!so.name) {
     err_add(e,
             "--endpoint %s: the questions that are sent when no scenario is "
-            "named are nothing for it; say stoke run %s",
-            o->config.endpoint, default_scenario_words(o->config.endpoint));
+            "named are nothing for it; say %s %s",
+            o->config.endpoint, j->front->spec->program,
+            default_scenario_words(o->config.endpoint));
     return NULL;
   }
   return check_name(so.name, e) == 0 ? scenario_open(&so, e) : NULL;

@@ -40,9 +40,11 @@ static const struct option rows[] = {
     {"m model", "NAME", OPTION_STRING, CONF(model), .help = "the model's name",
      .shown_default = "the only one that the server lists"},
     {"endpoint", "KIND", OPTION_STRING, AT(endpoint),
-     .help = "chat, completions, responses, embeddings, rerank, anthropic, "
-             "ollama, a scenario's own, or a /path behind the URL",
-     .shown_default = "chat"},
+     .help =
+         "chat, completions, responses, embeddings, embeddings_chat, "
+         "pooling, rerank, transcriptions, translations, anthropic, ollama, "
+         "ollama_generate, a scenario's own, or a /path behind the URL",
+     .shown_default = "what the URL ends in, or chat"},
     {"api-key-env", "NAME", OPTION_STRING, AT(api_key_env),
      .help = "environment variable that holds the API key",
      .shown_default = "OPENAI_API_KEY"},
