@@ -43,6 +43,7 @@ static void take_path(struct scenario *s, const char *path)
 static int take_file(struct scenario *s, const char *path, struct err *e)
 {
   struct buf text = {0};
+  unsigned before = e->count;
   char why[128];
   take_path(s, path);
   s->folder = files_real(s->shown_folder);
@@ -57,7 +58,7 @@ static int take_file(struct scenario *s, const char *path, struct err *e)
     err_add(e, "%s: is bytecode; a scenario is Lua source", path);
   s->source_len = text.len;
   s->source = buf_take(&text);
-  return e->count ? -1 : 0;
+  return e->count == before ? 0 : -1;
 }
 
 /* Unpacked, it is a folder like another; messages show the pack. */

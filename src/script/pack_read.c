@@ -307,19 +307,19 @@ static const char **listed_names(const struct pack *p, size_t *n)
 }
 
 /* Is every file of the archive in the manifest? */
-static int check_listed(const struct unpacking *u, struct err *e)
+static void check_listed(const struct unpacking *u, unsigned most,
+                         struct err *e)
 {
   struct str rest = buf_str(&u->names);
   size_t n;
   const char **names = listed_names(u->pack, &n);
-  while (rest.len && e->count < MOST_SAID) {
+  while (rest.len && e->count < most) {
     struct str name = str_split(&rest, '\0');
     if (!bsearch(&name.p, names, n, sizeof *names, by_text))
       err_add(e, "%s: %s is in it, but not in its manifest", u->pack->path,
               name.p);
   }
   mem_free(names);
-  return e->count ? -1 : 0;
 }
 
 /* It becomes the name of files. */
@@ -337,6 +337,7 @@ static int read_manifest(struct unpacking *u, struct err *e)
 {
   struct pack *p = u->pack;
   const char *entry;
+  unsigned before = e->count, most = before + MOST_SAID;
   double format = json_double(json_get(p->manifest, "stoke_pack"), 0);
   if (format == 0)
     return no_manifest(u);
@@ -349,10 +350,11 @@ static int read_manifest(struct unpacking *u, struct err *e)
   p->entry = mem_strdup(entry);
   if (take_name(p, e) < 0)
     return -1;
-  for (const json_value *f = files_of(p); f && e->count < MOST_SAID;
+  for (const json_value *f = files_of(p); f && e->count < most;
        f = json_next(f))
     check_file(p, f, e);
-  return check_listed(u, e);
+  check_listed(u, most, e);
+  return e->count == before ? 0 : -1;
 }
 
 /* ---- life ---- */

@@ -103,6 +103,16 @@ def test_all_mistakes_at_once(say):
         assert words in r.err, words
 
 
+def test_a_mistake_in_a_flag_hides_none_in_a_scenario_of_ones_own(say,
+                                                                   tmp_path):
+    (tmp_path / "own.lua").write_text(
+        "return { load = { request_rate = -1 },"
+        " request = function() return { prompt = 'hi' } end }")
+    r = say("run", tmp_path / "own.lua", "--nope", "-m", "m")
+    assert r.code == 2 and "--nope: no such option" in r.err
+    assert "request_rate" in r.err and "--endpoint" not in r.err
+
+
 def test_a_url_alone_is_no_scenario(say):
     r = say("run", "http://me:secret@127.0.0.1:9/v1")
     assert r.code == 2 and "--url" in r.err and "secret" not in r.err
