@@ -5,6 +5,9 @@
 #include "base/mem.h"
 #include "base/units.h"
 
+/* More connections than any machine has. */
+#define CONCURRENCY_MAX 1e9
+
 struct reader {
   struct stage *out;
   const char *place;
@@ -79,9 +82,15 @@ static void read_rate(struct reader *r, const json_value *v)
   read_ramp(r, v, &r->out->rate);
 }
 
+/* What a ramp passes through is rounded down, what is typed is not. */
 static void read_concurrency(struct reader *r, const json_value *v)
 {
-  read_ramp(r, v, &r->out->concurrency);
+  struct ramp *c = &r->out->concurrency;
+  if (read_ramp(r, v, c) < 0)
+    return;
+  if (c->from != floor(c->from) || c->to != floor(c->to) ||
+      fmax(c->from, c->to) > CONCURRENCY_MAX)
+    wrong(r, v, "a whole number, or a list of two");
 }
 
 static void read_shape(struct reader *r, const json_value *v)
@@ -95,9 +104,11 @@ static void read_shape(struct reader *r, const json_value *v)
 static void read_steps(struct reader *r, const json_value *v)
 {
   uint64_t n = 0;
-  if (read_count(r, v, &n) == 0 && n >= 1 && n <= 10000)
+  if (read_count(r, v, &n) < 0)
+    return;
+  if (n >= 1 && n <= 10000)
     r->out->rate.steps = r->out->concurrency.steps = (unsigned)n;
-  else if (n)
+  else
     wrong(r, v, "from 1 to 10000");
 }
 

@@ -405,6 +405,27 @@ static void stages_of_flags(void **state)
   done(&p);
 }
 
+static void b075_a_stage_runs_what_it_says(void **state)
+{
+  struct parsed p;
+  (void)state;
+  parse(&p,
+        (char *const[MOST]){"--stage", "1s c=1.5", "--stage", "1s c=inf",
+                            "--stage", "1s c=1..2.5", "--stage",
+                            "1s rate=1..9 step steps=0", NULL},
+        NULL);
+  assert_string_equal(
+      err_text(&p.e),
+      "--stage \"1s c=1.5\".max_concurrency: must be a whole number, or a list "
+      "of two\n"
+      "--stage \"1s c=inf\".max_concurrency: must be a whole number, or a list "
+      "of two\n"
+      "--stage \"1s c=1..2.5\".max_concurrency: must be a whole number, or a "
+      "list of two\n"
+      "--stage \"1s rate=1..9 step steps=0\".steps: must be from 1 to 10000\n");
+  done(&p);
+}
+
 static void stages_of_the_scenario_under_flags(void **state)
 {
   struct parsed p;
@@ -551,6 +572,7 @@ int main(void)
       TEST(flags_win_over_the_scenario),
       TEST(warmup_of_the_scenario_in_requests),
       TEST(stages_of_flags),
+      TEST(b075_a_stage_runs_what_it_says),
       TEST(stages_of_the_scenario_under_flags),
       TEST(vllms_ramp_is_one_in_time),
       TEST(load_mistakes_name_the_file),
