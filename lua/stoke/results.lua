@@ -8,6 +8,45 @@ local M = {}
 -- What everything here looks into.
 local PARTS = { "figures", "latency", "scenario", "load", "client", "outcomes", "series" }
 
+-- The version of the format that is known here.
+local SCHEMA = 1
+
+local function all_numbers(list)
+  for _, x in pairs(list) do if type(x) ~= "number" then return false end end
+  return true
+end
+
+local function is_histogram(h)
+  if type(h) ~= "table" or type(h.count) ~= "number" or type(h.buckets) ~= "table" then
+    return false
+  end
+  for _, b in ipairs(h.buckets) do
+    if type(b) ~= "table" or #b ~= 3 or not all_numbers(b) then return false end
+  end
+  return true
+end
+
+-- Where something stands that nobody can count with. An absent figure is none.
+local function odd_place(value)
+  local s = value.stoke
+  for metric, stats in pairs(s.latency) do
+    if type(stats) ~= "table" or not all_numbers(stats) then return "stoke.latency." .. metric end
+  end
+  for name, x in pairs(s.figures) do
+    if type(x) ~= "number" and type(x) ~= "table" then return "stoke.figures." .. name end
+  end
+  if type(s.figures.completed) ~= "number" then return "stoke.figures.completed" end
+  if type(value.completed) ~= "number" then return "completed" end
+  for _, name in ipairs({ "done", "tokens" }) do
+    local list = s.series[name]
+    if type(list) ~= "table" or not all_numbers(list) then return "stoke.series." .. name end
+  end
+  for metric, h in pairs(s.hist or {}) do
+    if not is_histogram(h) then return "stoke.hist." .. metric end
+  end
+  if type(s.started_at) ~= "string" then return "stoke.started_at" end
+end
+
 local function check(name, value)
   if type(value) ~= "table" then return nil, name .. ": not the results of a run" end
   if value.kind == "sweep" then
@@ -23,7 +62,27 @@ local function check(name, value)
       return nil, ("%s: not the results of `stoke run` (no %q in its \"stoke\")"):format(name, part)
     end
   end
+  local schema = value.stoke.schema
+  if schema ~= nil and schema ~= SCHEMA then
+    return nil, ("%s: its schema is %s; this version of stoke reads %d"):format(name,
+      tostring(schema), SCHEMA)
+  end
+  local place = odd_place(value)
+  if place then
+    return nil, ("%s: its %s is not as `stoke run` writes it"):format(name, place)
+  end
   return { name = name, result = value }
+end
+
+-- Python writes NaN and Infinity, which are no JSON.
+local function decode(host, text)
+  local value, why = host.decode(text)
+  if value == nil and (text:find("NaN", 1, true) or text:find("Infinity", 1, true)) then
+    text = text:gsub("([:,%[]%s*)NaN%f[%W]", "%1null"):gsub("([:,%[]%s*)%-?Infinity%f[%W]",
+      "%1\"inf\"")
+    value = host.decode(text)
+  end
+  return value, why or "not the results of a run"
 end
 
 local function read_lines(host, path, text, out)
@@ -32,7 +91,7 @@ local function read_lines(host, path, text, out)
   for line in (text .. "\n"):gmatch("(.-)\r?\n") do
     number = number + 1
     if line:find("%S") then
-      local value, why = host.decode(line)
+      local value, why = decode(host, line)
       if value then
         local run, wrong = check(path .. ":" .. number, value)
         if not run then return nil, wrong end
@@ -53,7 +112,8 @@ end
 function M.read(host, path, out)
   local text, why = files.read(path)
   if not text then return nil, why end
-  local value = host.decode(text)
+  if not text:find("%S") then return nil, path .. ": is empty" end
+  local value = decode(host, text)
   if not value then return read_lines(host, path, text, out) end
   local run, wrong = check(path, value)
   if not run then return nil, wrong end

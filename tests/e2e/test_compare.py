@@ -251,3 +251,67 @@ def test_other_json_is_refused(stoke, tmp_path):
     a = vllm_result(tmp_path / "a.json", 0.05)
     r = command(stoke, "compare", a, "x.json", code=2)
     assert "x.json: not the results of `stoke run`" in r.err
+
+
+def odd(path, **changes):
+    """Results with something else in a place: {"stoke.hist.ttft": 5}."""
+    write(path, 50)
+    whole = json.loads(path.read_text())
+    for place, value in changes.items():
+        *folders, last = place.split(".")
+        part = whole
+        for folder in folders:
+            part = part[folder]
+        part[last] = value
+    path.write_text(json.dumps(whole))
+    return path.name
+
+
+@pytest.mark.parametrize("place, value, says", [
+    ("stoke.schema", 9, "its schema is 9; this version of stoke reads 1"),
+    ("stoke.latency.ttft", {"p99": "fast"}, "its stoke.latency.ttft is not"),
+    ("stoke.latency.ttft", 7, "its stoke.latency.ttft is not"),
+    ("stoke.figures.completed", "all", "its stoke.figures.completed is not"),
+    ("completed", None, "its completed is not"),
+    ("stoke.hist.ttft", {"x": [1, 2]}, "its stoke.hist.ttft is not"),
+    ("stoke.hist.ttft", {"count": 1, "buckets": [[1, 2]]}, "its stoke.hist.ttft"),
+    ("stoke.series.done", 5, "its stoke.series.done is not"),
+    ("stoke.started_at", None, "its stoke.started_at is not"),
+    ("stoke.started_at", 5, "its stoke.started_at is not"),
+])
+def test_results_that_nobody_wrote_are_refused(stoke, tmp_path, place, value, says):
+    a = write(tmp_path / "a.json", 50)
+    b = odd(tmp_path / "b.json", **{place: value})
+    for name in ("compare", "trend"):
+        r = command(stoke, name, a, b, code=2)
+        assert f"b.json: {says}" in r.err and "traceback" not in r.err
+
+
+@pytest.mark.parametrize("text, says", [
+    ("", "x.json: is empty"), ("\n \n", "x.json: is empty"),
+    ("null", "x.json:1: not the results of a run"),
+    ("[]", "x.json: not the results"),
+])
+def test_files_without_a_run_are_refused(stoke, tmp_path, text, says):
+    (tmp_path / "x.json").write_text(text)
+    a = write(tmp_path / "a.json", 50)
+    for name in ("compare", "trend"):
+        r = command(stoke, name, a, "x.json", code=2)
+        assert says in r.err
+
+
+def test_a_figure_of_any_size_keeps_to_its_column(stoke, tmp_path):
+    a = write(tmp_path / "a.json", 50)
+    b = odd(tmp_path / "b.json", **{"stoke.latency.ttft": {"mean": 1e300}})
+    assert "1e+300" in command(stoke, "compare", a, b).out
+
+
+def test_b130_results_of_vllm_with_python_numbers(stoke, tmp_path):
+    a = vllm_result(tmp_path / "a.json", 0.05)
+    b = vllm_result(tmp_path / "b.json", 0.05, seed=1, day=2,
+                    request_rate=float("inf"), p99_tpot_ms=float("nan"))
+    assert "Infinity" in (tmp_path / "b.json").read_text()
+    found, pair = verdicts(stoke, a, b)
+    assert "ttft.mean" in found and pair["doubts"] == []
+    r = command(stoke, "trend", a, b)
+    assert "not the same" not in r.err

@@ -12,7 +12,7 @@ local USUAL = { "request_throughput", "output_throughput", "error_rate", "ttft.m
 -- ---- did they run the same thing? ----
 
 local function mean_tokens(r, key)
-  return r.completed > 0 and r[key] / r.completed or nil
+  return r.completed > 0 and r[key] and r[key] / r.completed or nil
 end
 
 local function params_text(stoke)
@@ -179,7 +179,7 @@ end
 
 local function value_text(name, x)
   if name:find("_rate$") then return ("%.2f %%"):format(100 * x) end
-  return ("%.2f"):format(x)
+  return (x < 1e12 and "%.2f" or "%.4g"):format(x)
 end
 
 local function unit_of(name)
