@@ -133,7 +133,7 @@ static int gc_l(lua_State *L)
 
 /* ---- files beside a data file ---- */
 
-#define NO_MEDIA "is neither picture nor sound nor film"
+#define NO_MEDIA "neither picture nor sound nor film"
 
 /* By its first bytes: a picture, sound or film, or NULL. A script cannot have
  * anything else read to it this way. */
@@ -200,65 +200,58 @@ static int read_beside(struct vm *vm, const char *data, const char *name,
   return status;
 }
 
-int data_media_l(lua_State *L)
+/* The file that d:media and the like name, in the VM's scratch: its type, which
+ * begins with `kind`. NULL: nil and why have been pushed. [-0, +(0|2), v] */
+static const char *read_media(lua_State *L, size_t most, const char *kind,
+                              const char *other)
 {
   struct vm *vm = vm_of(L);
   const struct data_view *v = data_to_view(L, 1);
   const char *name = luaL_checkstring(L, 2), *type = NULL;
-  char why[128] = NO_MEDIA;
+  char why[128];
   luaL_argcheck(L, v, 1, "a data file is wanted");
+  snprintf(why, sizeof why, "is %s", other);
   vm_guard(vm);
-  if (read_beside(vm, data_info(v->file).shown, name, ALL, why) == 0)
+  if (read_beside(vm, data_info(v->file).shown, name, most, why) == 0)
     type = media_type(buf_str(&vm->scratch));
-  if (type) {
-    begin_url(&vm->extra, type);
-    base64_encode(&vm->extra, buf_str(&vm->scratch));
-  }
   vm_unguard(vm);
-  if (!type) {
-    lua_pushnil(L);
-    lua_pushfstring(L, "%s: %s", name, why);
+  if (type && str_starts(str_of(type), str_of(kind)))
+    return type;
+  lua_pushnil(L);
+  lua_pushfstring(L, "%s: %s", name, why);
+  return NULL;
+}
+
+int data_media_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  const char *type = read_media(L, ALL, "", NO_MEDIA);
+  if (!type)
     return 2;
-  }
+  vm_guard(vm);
+  begin_url(&vm->extra, type);
+  base64_encode(&vm->extra, buf_str(&vm->scratch));
+  vm_unguard(vm);
   lua_pushlstring(L, vm->extra.p, vm->extra.len);
   return 1;
 }
 
 int data_media_type_l(lua_State *L)
 {
-  struct vm *vm = vm_of(L);
-  const struct data_view *v = data_to_view(L, 1);
-  const char *name = luaL_checkstring(L, 2), *type = NULL;
-  char why[128] = NO_MEDIA;
-  luaL_argcheck(L, v, 1, "a data file is wanted");
-  vm_guard(vm);
-  if (read_beside(vm, data_info(v->file).shown, name, HEAD, why) == 0)
-    type = media_type(buf_str(&vm->scratch));
-  vm_unguard(vm);
+  const char *type = read_media(L, HEAD, "", NO_MEDIA);
+  if (!type)
+    return 2;
   lua_pushstring(L, type);
-  if (type)
-    return 1;
-  lua_pushfstring(L, "%s: %s", name, why);
-  return 2;
+  return 1;
 }
 
 int data_audio_l(lua_State *L)
 {
   struct vm *vm = vm_of(L);
-  const struct data_view *v = data_to_view(L, 1);
-  const char *name = luaL_checkstring(L, 2), *type = NULL;
-  char why[128] = "is no sound";
+  const char *type = read_media(L, ALL, "audio/", "no sound");
   double seconds;
-  luaL_argcheck(L, v, 1, "a data file is wanted");
-  vm_guard(vm);
-  if (read_beside(vm, data_info(v->file).shown, name, ALL, why) == 0)
-    type = media_type(buf_str(&vm->scratch));
-  vm_unguard(vm);
-  if (!type || !str_starts(str_of(type), STR("audio/"))) {
-    lua_pushnil(L);
-    lua_pushfstring(L, "%s: %s", name, why);
+  if (!type)
     return 2;
-  }
   seconds = wav_seconds(buf_str(&vm->scratch)) +
             flac_seconds(buf_str(&vm->scratch)); /* one of them, or none */
   lua_pushlstring(L, vm->scratch.p, vm->scratch.len);
