@@ -44,26 +44,49 @@ function M.values(text)
   return list
 end
 
--- What an expression of --set may use.
-local function environment(cell)
-  local env = { inf = math.huge, floor = math.floor, ceil = math.ceil, min = math.min,
-    max = math.max, sqrt = math.sqrt, log = math.log, abs = math.abs }
-  for _, c in ipairs(cell) do env[c.name] = tonumber(c.value) or c.value end
-  return env
-end
+-- What an expression of --set may use, besides what varies and is set.
+local FUNCTIONS = { inf = math.huge, floor = math.floor, ceil = math.ceil, min = math.min,
+  max = math.max, sqrt = math.sqrt, log = math.log, abs = math.abs }
 
-local function evaluate(cell, set)
+-- Its text; raises why not. `named`: what a name in it stands for.
+local function evaluate(set, named)
   local f, why = loadstring("return " .. set.expr, "=" .. set.name)
-  if not f then return nil, why end
-  setfenv(f, setmetatable(environment(cell), { __index = function(_, k)
-    error(("%s is neither varied nor set"):format(k), 0)
+  if not f then error(why, 0) end
+  setfenv(f, setmetatable({}, { __index = function(_, k)
+    local x = named(k)
+    if x == nil then x = FUNCTIONS[k] end
+    if x == nil then error(("%s is neither varied nor set"):format(k), 0) end
+    return x
   end }))
-  local ok, value = pcall(f)
-  if not ok then return nil, value end
+  local value = f()
   if type(value) ~= "number" and type(value) ~= "string" or value ~= value then
-    return nil, "gives no number and no text"
+    error("gives no number and no text", 0)
   end
   return M.text(value)
+end
+
+-- Adds what is set from the values of a cell, in whatever order they need each
+-- other. nil and why when they cannot.
+local function fill(cell, set, name_of)
+  local values, exprs, texts, busy = {}, {}, {}, {}
+  for _, c in ipairs(cell) do values[c.name] = tonumber(c.value) or c.value end
+  for _, s in ipairs(set) do exprs[s.name] = s end
+  local function named(k)
+    local name = name_of(k)
+    local s = exprs[name]
+    if not s or texts[name] then return values[name] end
+    if busy[name] then error(("%s depends on itself"):format(k), 0) end
+    busy[name] = true
+    texts[name] = evaluate(s, named)
+    values[name] = tonumber(texts[name]) or texts[name]
+    return values[name]
+  end
+  for _, s in ipairs(set) do
+    local ok, why = pcall(named, s.name)
+    if not ok then return nil, ("--set %s=%s: %s"):format(s.name, s.expr, why) end
+    cell[#cell + 1] = { name = s.name, value = texts[s.name] }
+  end
+  return cell
 end
 
 -- The first list varies fastest.
@@ -97,9 +120,10 @@ local function zipped(vary)
   return cells
 end
 
---- `vary`: { { name, values } }, `set`: { { name, expr } }. The cells, or nil
---- and why. A cell that was there before has `again`: 2, 3, …
-function M.make(vary, set, zip)
+--- `vary`: { { name, values } }, `set`: { { name, expr } }; `name_of` gives the
+--- name that an option has here, however it is spelled. The cells, or nil and
+--- why. A cell that was there before has `again`: 2, 3, …
+function M.make(vary, set, zip, name_of)
   local cells, why
   if #vary == 0 then return nil, "--vary is missing: which option takes which values?" end
   if zip then cells, why = zipped(vary) else cells, why = grid(vary) end
@@ -110,11 +134,8 @@ function M.make(vary, set, zip)
     local label = M.label(cell)
     seen[label] = (seen[label] or 0) + 1
     cell.again = seen[label] > 1 and seen[label] or nil
-    for _, s in ipairs(set) do
-      local value, wrong = evaluate(cell, s)
-      if not value then return nil, ("--set %s=%s: %s"):format(s.name, s.expr, wrong) end
-      cell[#cell + 1] = { name = s.name, value = value }
-    end
+    local filled, wrong = fill(cell, set, name_of)
+    if not filled then return nil, wrong end
   end
   return cells
 end

@@ -194,11 +194,23 @@ def test_nothing_that_a_spreadsheet_would_run(stoke, mock, tmp_path):
     assert [r["model"] for r in rows] == ["'=1+1", "'@x"]
 
 
+def test_what_is_set_may_need_another_by_any_of_its_names(stoke, mock, tmp_path):
+    server = mock("--ttft", "1ms")
+    sweep(stoke, server.url, "--vary", "c=1,2", "--set", "max_tokens=num_prompts+c",
+          "--set", "n=3*max_concurrency", "--csv", "t.csv", "--result-dir", "t")
+    rows = rows_of((tmp_path / "t.csv").read_text())
+    assert [(r["num_prompts"], r["max_tokens"]) for r in rows] == [
+        ("3", "4"), ("6", "8")]
+
+
 @pytest.mark.parametrize("args, says", [
     ((), "--vary is missing"),
     (("--vary", "c=4..1"), "the range leads nowhere"),
     (("--vary", "c=1,,2"), "a value is empty"),
     (("--vary", "c=1", "--set", "n=4*x"), "x is neither varied nor set"),
+    (("--vary", "c=1", "--set", "n=max_tokens", "--set", "max_tokens=n"),
+     "--set num_requests=max_tokens: n depends on itself"),
+    (("--vary", "c=1", "--set", "c=2"), "--set max_concurrency=2: is varied already"),
     (("--vary", "c=1,2", "--vary", "n=1", "--zip"), "has 2 values"),
     (("--vary", "c=1", "--stop-when", "ttft.p99 > 2"), "needs a unit"),
     (("--vary", "c=1", "--stop-when", "speed > 2"), "no figure is called speed"),

@@ -9,14 +9,19 @@ local sweep_files = require("stoke.sweep_files")
 
 -- ---- what is asked ----
 
+-- An option by any of its spellings: its name in expressions, and its key; a
+-- parameter of the scenario has only a name.
+local function option_of(flags, typed)
+  local key = flags[(typed:gsub("^%-+", ""):gsub("_", "-"))]
+  return key and key:gsub("-", "_") or typed, key
+end
+
 local function pairs_of(list, flags, field, read, wrong)
   local out, seen = {}, {}
   for _, text in ipairs(list) do
-    local name, rest = text:match("^%s*([^=%s]+)%s*=%s*(.-)%s*$")
-    local dashed = name and name:gsub("^%-+", ""):gsub("_", "-")
-    local key = dashed and flags[dashed]
-    name = key and key:gsub("-", "_") or name
-    local value, why
+    local typed, rest = text:match("^%s*([^=%s]+)%s*=%s*(.-)%s*$")
+    local name, key, value, why
+    if typed then name, key = option_of(flags, typed) end
     if name and seen[name] then
       why = "is there twice"
     elseif name then
@@ -48,13 +53,22 @@ local function understand(host, request)
     cells.values, wrong)
   local set = pairs_of(o.set, request.flags, { flag = "set", name = "expr" },
     function(text) return text end, wrong)
+  for _, v in ipairs(vary) do
+    for _, s in ipairs(set) do
+      if s.name and s.name == v.name then
+        wrong(("--set %s=%s: is varied already"):format(s.name, s.expr))
+      end
+    end
+  end
   local stop, why, list
   if o.stop_when then
     stop, why = figure.parse(o.stop_when)
     if not stop then wrong("--stop-when " .. why) end
   end
   if mistakes == 0 then
-    list, why = cells.make(vary, set, o.zip)
+    list, why = cells.make(vary, set, o.zip, function(typed)
+      return (option_of(request.flags, typed))
+    end)
     if not list then wrong(why) end
   end
   for _, flag in ipairs({ "csv", "output" }) do
