@@ -449,6 +449,22 @@ def load(stoke, server, *flags, code=0, **params):
                       *settings, *flags, code=code)
 
 
+@pytest.mark.parametrize("special", [-3, 1000000, 0.5])
+def test_a_server_that_cannot_count_is_not_believed(stoke, raw_server,
+                                                    special):
+    def answer(request):
+        if request.path != "/tokenize":
+            return stream(COMPLETION, usage(9, 1))
+        q = request.json
+        return [whole({"count": len(q["prompt"].split())
+                       + special * q["add_special_tokens"]})]
+
+    server = raw_server(answer)
+    r = load(stoke, server, num_prompts=1, random_input_len=8)
+    assert [len(b["prompt"].split()) for b in completions(server)] == [8]
+    assert r.stoke["custom"]["lengths"] == "words"
+
+
 def test_lengths_are_the_servers_where_it_can_tell(stoke, tokenizing):
     r = load(stoke, tokenizing, num_prompts=5, random_input_len=50)
     assert r.stoke["custom"] == {"lengths": "server"}

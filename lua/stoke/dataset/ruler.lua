@@ -27,6 +27,8 @@ local SAMPLE = 256
 -- Answers that a thread learns from, and how long a prompt must be for what a
 -- chat template adds not to matter.
 local LESSONS, LONG = 16, 64
+-- More than anybody puts around a prompt: who says so counts something else.
+local SPECIAL = 64
 -- Words of the built-in list that are asked about together.
 local CHUNK = 24
 
@@ -40,7 +42,7 @@ local function ask(run, text, special)
   if not r.ok then return nil, r.status end
   local answer = r:json()
   if type(answer) ~= "table" then return nil end
-  if type(answer.count) == "number" then return answer.count end
+  if sampling.is_length(answer.count, 0) then return answer.count end
   return type(answer.tokens) == "table" and #answer.tokens or nil
 end
 
@@ -75,7 +77,7 @@ end
 
 local function open_server(run)
   local special = server_special(run)
-  if not special then return nil end
+  if not sampling.is_length(special, 0) or special > SPECIAL then return nil end
   local words, heads = server_words(run)
   if #words < CHUNK then return nil end
   return setmetatable({ kind = "server", words = words, heads = heads, special = special,
