@@ -32,6 +32,7 @@ enum {
   ANSWER = 1 << 27, /* `output_len` */
   MOST = 1 << 28,   /* `max_tokens` */
   PART = 1 << 29,   /* of a message's content */
+  PHASE = 1 << 30,  /* of a line of --requests-out */
 };
 
 static const struct {
@@ -60,6 +61,7 @@ static const struct {
     {"input_length", INPUT},
     {"output_length", OUTPUT},
     {"due_s", DUE},
+    {"phase", PHASE},
     {"prompt_tokens", INPUT},
     {"tokens", OUTPUT},
     {"hash_ids", HASHES},
@@ -269,6 +271,8 @@ static int on_value(uint32_t tags, const struct walk_value *v, void *ud)
     read_number(&seen->time, v);
   if (tags & DUE)
     read_number(&seen->due, v);
+  if (tags & PHASE)
+    seen->warmup = str_eq(v->raw, STR("warmup"));
   if (tags & INPUT)
     read_number(&seen->input, v);
   if (tags & OUTPUT)
@@ -367,13 +371,15 @@ static enum shape_verdict check_trace(const struct shape *s, char why[160])
   return SHAPE_BAD;
 }
 
-/* Lines of an earlier run. What got no answer has no lengths. */
+/* Lines of an earlier run. What got no answer has no lengths, and the warm-up
+ * is no part of the load. */
 static enum shape_verdict check_run(const struct shape *s, char why[160])
 {
   const struct shape_seen *seen = &s->seen;
   if (!seen->due.there)
     return bad(why, "no \"due_s\": not a line of --requests-out");
-  return seen->due.is && whole(&seen->input, 1) && whole(&seen->output, 0)
+  return seen->due.is && !seen->warmup && whole(&seen->input, 1) &&
+                 whole(&seen->output, 0)
              ? SHAPE_OK
              : SHAPE_LEFT_OUT;
 }

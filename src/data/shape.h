@@ -26,6 +26,7 @@ struct shape_seen {
   bool not_post;   /* and a method that is not POST */
   const char *odd; /* a number of tokens that is none, or NULL */
   struct shape_number time, due, input, output;
+  bool warmup;
   uint64_t hashes;
   bool odd_hash;       /* one that is no number */
   unsigned messages;   /* of `messages` or `conversations` */

@@ -115,6 +115,15 @@ static const struct good {
       "\"assistant\",\"content\":null,\"refusal\":\"no\"}]}"},
      0,
      0},
+    {"warm.jsonl",
+     STR("{\"phase\":\"warmup\",\"due_s\":0,\"prompt_tokens\":4,\"tokens\":2}\n"
+         "{\"phase\":\"measure\",\"due_s\":0.7,\"prompt_tokens\":4,\"tokens\":"
+         "2}\n"),
+     0,
+     DATA_RUN,
+     {"{\"phase\":\"measure\",\"due_s\":0.7,\"prompt_tokens\":4,\"tokens\":2}"},
+     1,
+     0},
     {"no-parts.jsonl",
      STR("{\"messages\":[{\"role\":\"user\",\"content\":[]}]}\n"
          "{\"messages\":[{\"role\":\"user\",\"content\":[{}]}]}\n"),
