@@ -604,7 +604,11 @@ def test_timed_trace(bench, tmp_path, count):
     # At a rate of one's own.
     r = bench(dataset_name="timed_trace", dataset_path=path, num_prompts=3,
               tokenizer=BYTES, self_timed="false", flags=["-c", 3])
+    assert len(r.bodies) == 3 and "sent once" not in r.err
+    r = bench(dataset_name="timed_trace", dataset_path=path, num_prompts=9,
+              tokenizer=BYTES, timed_trace_sec_multiplier=0.001)
     assert len(r.bodies) == 3
+    assert "there will be 3 requests, not 9" in r.err
 
 
 def test_b105_a_trace_has_a_warm_up(bench, tmp_path, count):

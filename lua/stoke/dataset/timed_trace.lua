@@ -63,6 +63,10 @@ local function read(run, file)
   problems:raise(sampling.SKIP)
   sampling.tell_skipped(file, skipped)
   if #rows == 0 then sampling.refuse("%s: none of its rows is one of a trace", file.path) end
+  if #rows < params.num_prompts then
+    print(("%s: a trace is sent once, so there will be %d requests, not %d"):format(file.path,
+      #rows, params.num_prompts))
+  end
   return rows
 end
 
