@@ -7,6 +7,7 @@
 
 local ipairs, type, table = ipairs, type, table
 local concat, tonumber, json = table.concat, tonumber, stoke.json
+local text_of = require("stoke.messages").text
 
 local speakers = {
   human = "user", user = "user", system = "system", developer = "system",
@@ -14,16 +15,6 @@ local speakers = {
   model = "assistant", assistant = "assistant", function_call = "assistant",
   tool = "tool", observation = "tool", function_response = "tool",
 }
-
--- The text of a message: content is a text or a list of parts.
-local function text_of(content)
-  if type(content) ~= "table" then return content end
-  local parts = {}
-  for _, part in ipairs(content) do
-    if type(part) == "table" and type(part.text) == "string" then parts[#parts + 1] = part.text end
-  end
-  return concat(parts, "\n")
-end
 
 -- What it says, or the arguments of its calls.
 local function said_by(message)

@@ -1,5 +1,5 @@
--- stoke.messages: a request's messages in the shapes that other APIs want.
--- Scenarios speak of messages, tools and formats as OpenAI's chats do.
+-- stoke.messages: messages as OpenAI's chats have them (scenarios and data files
+-- speak of them so), read, and in the shapes that other APIs want.
 local messages = {}
 
 -- The messages, or the prompt as the only one.
@@ -9,6 +9,16 @@ function messages.of(q)
     error("prompt must be a string here; give a list as messages", 0)
   end
   return { { role = "user", content = q.prompt } }
+end
+
+-- What a content says: it is a text, or a list of parts.
+function messages.text(content)
+  if type(content) ~= "table" then return content end
+  local parts = {}
+  for _, part in ipairs(content) do
+    if type(part) == "table" and type(part.text) == "string" then parts[#parts + 1] = part.text end
+  end
+  return table.concat(parts, "\n")
 end
 
 -- The text of the system messages (nil: none; parts where one of them has

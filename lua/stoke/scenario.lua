@@ -26,17 +26,21 @@ local function is_rate(x)
   return type(x) == "number" and x >= 0 and x < math.huge
 end
 
+local function ramp(value, what)
+  local from, to = value[1], value[2]
+  if #value == 2 and is_rate(from) and is_rate(to) and from + to > 0 then
+    return { from, to }
+  end
+  return nil, ("two %s { from, to }"):format(what)
+end
+
 -- A rate, or { from, to } for a ramp in time.
 local function rate(value)
   if type(value) ~= "table" then
     local plain = positive(value)
     return plain, "a number above 0 (a second) or { from, to }"
   end
-  local from, to = value[1], value[2]
-  if #value == 2 and is_rate(from) and is_rate(to) and from + to > 0 then
-    return { from, to }
-  end
-  return nil, "two rates { from, to }"
+  return ramp(value, "rates")
 end
 
 local function count(value)
@@ -49,11 +53,7 @@ end
 -- Slots, or { from, to } for a ramp in time.
 local function slots(value)
   if type(value) ~= "table" then return count(value) end
-  local from, to = value[1], value[2]
-  if #value == 2 and is_rate(from) and is_rate(to) and from + to > 0 then
-    return { from, to }
-  end
-  return nil, "two numbers { from, to }"
+  return ramp(value, "numbers")
 end
 
 local function duration(value)

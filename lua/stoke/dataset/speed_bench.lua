@@ -1,17 +1,9 @@
 -- SPEED-Bench: <subset>.jsonl in a folder; the first message of each row.
 
 local sampling = require "stoke.dataset.sampling"
+local text_of = require("stoke.messages").text
 
 local speed = { file = true }
-
-local function text_of(content)
-  if type(content) ~= "table" then return content end
-  local parts = {}
-  for _, part in ipairs(content) do
-    if type(part) == "table" and type(part.text) == "string" then parts[#parts + 1] = part.text end
-  end
-  return table.concat(parts, "\n")
-end
 
 function speed.open(run)
   local params = run.params
