@@ -8,6 +8,8 @@
 
 /* Too few sends say nothing about a rate. */
 #define RATE_MIN_SENDS 10
+/* The longest stalls that are put down to the machine. */
+#define STALLS_SPARED 3
 
 void client_worker_deinit(struct client_worker *w)
 {
@@ -90,16 +92,29 @@ double client_loop_limit_ms(const struct client *c,
   return fmax(limit, CLIENT_LOOP_LAG_MS);
 }
 
+double client_late_share(const struct client *c, double limit_ms)
+{
+  double late =
+      hist_excess(&c->loop_lag, (uint64_t)(limit_ms * 1e6), STALLS_SPARED);
+  return c->wall_ns ? late / (double)c->wall_ns : 0;
+}
+
 static void judge_loop(struct client_verdict *v, const struct client *c,
                        const struct client_timing *t)
 {
   double limit = client_loop_limit_ms(c, t);
   double lag = hist_percentile(&c->loop_lag, 99) / 1e6;
+  double late = client_late_share(c, limit);
   if (lag > limit)
     because(v,
             "the event loop was late: p99 of its lag is %.1f ms (limit %.3g "
             "ms)",
             lag, limit);
+  else if (late > CLIENT_LATE_SHARE)
+    because(v,
+            "the event loop stood still: in %.1f %% of the time events waited "
+            "longer than %.3g ms (limit %.0f %%)",
+            late * 100, limit, CLIENT_LATE_SHARE * 100);
 }
 
 struct client_verdict client_judge(const struct client *c,

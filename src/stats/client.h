@@ -13,6 +13,7 @@
 /* The limits, as README.md says them. */
 #define CLIENT_SEND_LAG_MS  10.0 /* p99 */
 #define CLIENT_LOOP_LAG_MS  5.0  /* p99; see client_loop_limit_ms */
+#define CLIENT_LATE_SHARE   0.01 /* of the time; see client_late_share */
 #define CLIENT_CPU_SHARE    0.90 /* of the busiest thread */
 #define CLIENT_RATE_SHARE   0.98 /* achieved / planned */
 #define CLIENT_SCRIPT_MS    5.0  /* one call of a hook: told, not judged */
@@ -64,6 +65,13 @@ struct client_timing {
  * then, and shall not be blamed for what changes no figure. */
 double client_loop_limit_ms(const struct client *c,
                             const struct client_timing *t);
+
+/* The share of the threads' time in which what arrived had to wait longer than
+ * `limit_ms` for the loop. The p99 of the probes counts stalls, this how long
+ * they are: one of 100 ms every two seconds is one probe of many, but holds up
+ * 5 % of the events. The worst three are spared, which any machine that shares
+ * its processors has. 0 when the time is not known. */
+double client_late_share(const struct client *c, double limit_ms);
 
 #define CLIENT_REASONS_MAX 4
 

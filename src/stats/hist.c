@@ -122,6 +122,22 @@ double hist_percentile(const struct hist *h, double p)
   return low + (high - low) * (rank - floor(rank));
 }
 
+double hist_excess(const struct hist *h, uint64_t above_ns, uint64_t spared)
+{
+  double sum = 0;
+  uint64_t left = spared;
+  for (unsigned k = HIST_OCTAVES; k-- > 0;) {
+    for (uint64_t i = SUBS; h->octave[k] && i-- > 0;) {
+      uint64_t n = h->octave[k][i], off = n < left ? n : left;
+      double x = middle(h, k, i) - (double)above_ns;
+      left -= off;
+      if (x > 0)
+        sum += x * (double)(n - off);
+    }
+  }
+  return sum;
+}
+
 double hist_mean(const struct hist *h)
 {
   return h->count ? (double)((long double)h->sum / h->count) : NAN;

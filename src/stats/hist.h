@@ -30,6 +30,9 @@ void hist_merge(struct hist *into, const struct hist *from);
 /* ns at percentile p (0..100), by linear interpolation at p/100 * (n - 1);
  * NaN when empty. What lies in the overflow is taken as max. */
 double hist_percentile(const struct hist *h, double p);
+/* ns by which samples exceed `above_ns`, all together, but for the largest
+ * `spared` of them. */
+double hist_excess(const struct hist *h, uint64_t above_ns, uint64_t spared);
 /* ns; NaN when empty. std is the population's. */
 double hist_mean(const struct hist *h);
 double hist_std(const struct hist *h);

@@ -103,6 +103,37 @@ static void a_late_loop_is_judged_by_what_it_harms(void **state)
   assert_true(late_by(11, true, NAN));
 }
 
+/* A run of so many seconds with a probe every 10 ms, and stalls. */
+static bool stalled(unsigned seconds, unsigned stalls, uint64_t ms,
+                    bool kernel_times)
+{
+  struct client c = {.kernel_times = kernel_times,
+                     .wall_ns = seconds * NS_PER_SEC};
+  struct client_verdict v;
+  for (unsigned i = 0; i < seconds * 100 - stalls * (unsigned)(ms / 10); i++)
+    hist_add(&c.loop_lag, MS / 10);
+  for (unsigned i = 0; i < stalls; i++)
+    hist_add(&c.loop_lag, ms * MS);
+  v = client_judge(&c, &on_time);
+  if (v.limited)
+    assert_non_null(strstr(v.reasons[0], "the event loop"));
+  client_deinit(&c);
+  return v.limited;
+}
+
+static void long_stalls_count_by_their_length(void **state)
+{
+  (void)state;
+  assert_true(stalled(20, 10, 100, true));  /* every two seconds */
+  assert_true(stalled(60, 30, 100, false)); /* the same */
+  assert_true(stalled(10, 8, 50, true));
+  assert_false(stalled(20, 10, 20, true)); /* too short to matter */
+  assert_false(stalled(20, 3, 900, true)); /* the machine's, not a habit */
+  assert_false(stalled(5, 2, 150, false));
+  assert_false(stalled(100, 20, 50, true)); /* 0.7 % of the time */
+  assert_false(stalled(20, 0, 0, true));
+}
+
 static void workers_come_together(void **state)
 {
   struct client c = {0};
@@ -185,6 +216,7 @@ int main(void)
       cmocka_unit_test(limits_themselves_are_allowed),
       cmocka_unit_test(b074_a_short_slip_is_no_shortfall),
       cmocka_unit_test(a_late_loop_is_judged_by_what_it_harms),
+      cmocka_unit_test(long_stalls_count_by_their_length),
       cmocka_unit_test(workers_come_together),
       cmocka_unit_test(progress_follows_the_records),
       cmocka_unit_test(progress_is_close_everywhere),

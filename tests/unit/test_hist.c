@@ -200,10 +200,29 @@ static void sort_and_percentiles_are_numpys(void **state)
   }
 }
 
+static void what_exceeds_a_limit_adds_up(void **state)
+{
+  struct hist h = {0};
+  (void)state;
+  assert_true(hist_excess(&h, 5, 0) == 0);
+  hist_add(&h, 4);
+  hist_add(&h, 7);
+  hist_add(&h, 105);
+  hist_add(&h, 105);
+  hist_add(&h, 1005);
+  assert_true(hist_excess(&h, 5, 0) == 2 + 100 + 100 + 1000);
+  assert_true(hist_excess(&h, 5, 1) == 2 + 100 + 100);
+  assert_true(hist_excess(&h, 5, 2) == 2 + 100);
+  assert_true(hist_excess(&h, 5, 9) == 0);
+  assert_true(hist_excess(&h, 2000, 0) == 0);
+  hist_deinit(&h);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(empty_has_no_numbers),
+      cmocka_unit_test(what_exceeds_a_limit_adds_up),
       cmocka_unit_test(every_value_within_a_thousandth),
       cmocka_unit_test(edges_of_buckets),
       cmocka_unit_test(percentiles_follow_the_exact_ones),
