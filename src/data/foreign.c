@@ -30,7 +30,17 @@ const char *foreign_file(struct str head)
         5},
        "is compressed (xz): unpack it first"},
       {{"PK\x03\x04", 4}, "is a zip archive: unpack it first"},
-      {{"PAR1", 4}, "is a Parquet file: convert it to JSON Lines"},
+      {{"PAR1", 4},
+       "is a Parquet file: convert it to JSON Lines "
+       "(contrib/parquet_to_jsonl.py)"},
+      {{"ARROW1", 6}, "is an Arrow file: convert it to JSON Lines"},
+      {{"%PDF-", 5}, "is a PDF: save it as text"},
+      {{"version https://git-lfs", 23},
+       "is a Git LFS pointer, not the file itself: git lfs pull"},
+      {{"<!DOCTYPE html", 14},
+       "is a web page, not the file itself: download it again"},
+      {{"<!doctype html", 14},
+       "is a web page, not the file itself: download it again"},
   };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (str_starts(head, kinds[i].magic))
