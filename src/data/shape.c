@@ -423,16 +423,31 @@ static enum shape_verdict check_batch(const struct shape *s, char why[160])
   return SHAPE_OK;
 }
 
+/* What the row is, when it is not what was wanted. */
+static const char *instead(const struct shape_seen *seen)
+{
+  if (seen->tags & CONVERSATIONS)
+    return ", but \"conversations\": it is ShareGPT";
+  if (seen->tags & MESSAGES)
+    return ", but \"messages\"";
+  return seen->tags & BODY && seen->tags & URL
+             ? ", but \"url\" and \"body\": it is a batch"
+             : "";
+}
+
 static enum shape_verdict check_plain(const struct shape *s, char why[160])
 {
   const struct shape_seen *seen = &s->seen;
   if (seen->root == WALK_STRING)
     return seen->empty ? SHAPE_LEFT_OUT : SHAPE_OK;
+  if (seen->root == WALK_ARRAY)
+    return bad(why, "a row must be an object or a text, not a list (is the "
+                    "file one JSON array? format = \"json\")");
   if (seen->root != WALK_OBJECT)
     return bad(why, "a row must be an object or a text");
   for (unsigned i = 0; i < s->n_required; i++)
     if (!(seen->tags & (uint32_t)REQUIRED << i)) {
-      snprintf(why, 160, "no \"%.80s\"", s->required[i]);
+      snprintf(why, 160, "no \"%.80s\"%s", s->required[i], instead(seen));
       return SHAPE_BAD;
     }
   if (seen->tags & MESSAGES)

@@ -261,6 +261,19 @@ def test_b100_bad_rows_have_a_place(bench, tmp_path):
     assert "traceback" not in r.err
 
 
+@pytest.mark.parametrize("row, said", [
+    ({"conversations": [{"from": "human", "value": "q"}]}, "it is ShareGPT"),
+    ({"messages": [{"role": "user", "content": "q"}]}, 'but "messages"'),
+    ({"url": "/v1/x", "body": {"prompt": "a"}}, "it is a batch"),
+])
+def test_files_of_another_kind_are_called_by_their_name(bench, tmp_path, row,
+                                                        said):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    r = bench(dataset_name="custom", dataset_path=path, num_prompts=1, code=2)
+    assert 'rows.jsonl:1: no "prompt", but' in r.err and said in r.err
+
+
 @pytest.mark.parametrize("name, rows, said", [
     ("custom", [{"prompt": ["a", "b"]}, {"prompt": "a"}],
      '1: "prompt" is no text'),

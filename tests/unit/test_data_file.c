@@ -310,6 +310,7 @@ static const struct bad {
      {"is a Git LFS pointer, not the file itself: git lfs pull"}},
     {"page.txt", STR("<!DOCTYPE html>\n<p>404\n"), 0, {"is a web page"}},
     {"rows.jsonl", STR("PAR1..."), 0, {"contrib/parquet_to_jsonl.py"}},
+    {"list.jsonl", STR("[{}]\n"), DATA_JSONL, {"is the file one JSON array"}},
     {"packed.jsonl", STR("\x1f\x8b\x08"), 0, {"gzip"}},
     {"empty.jsonl", STR(""), 0, {"empty.jsonl: there are no rows"}},
     {"blank.txt", STR(" \n\r\n"), 0, {"blank.txt: there are no rows"}},
