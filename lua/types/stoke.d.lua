@@ -819,11 +819,11 @@ local noise_image = {}
 ---@return string
 function noise_image:url(rng) end
 
----A film of so many frames as a data URL that vLLM reads: `data:video/jpeg;base64,…,…`. At most 2^27 pixels.
+---A video of so many frames as a data URL that vLLM reads: `data:video/jpeg;base64,…,…`. At most 2^27 pixels.
 ---@param rng stoke.Rng
 ---@param frames integer
 ---@return string
-function noise_image:film(rng, frames) end
+function noise_image:video(rng, frames) end
 
 --| ## Tokenizers
 --|
@@ -955,7 +955,7 @@ function data:sample(rng) end
 ---@return integer
 function data:line(i) end
 
----A picture, sound or film that lies in the data file's folder, as a data URL
+---A picture, sound or video that lies in the data file's folder, as a data URL
 ---(`data:image/png;base64,…`). Its first bytes say what it is; nothing else is read this way.
 ---@param path string relative to that folder
 ---@return string? url

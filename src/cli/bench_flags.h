@@ -36,7 +36,7 @@
   X(random_batch_size, "random-batch-size", "N", STRING, "1",                  \
     "random: texts a request (embeddings)")                                    \
   X(random_mm_base_items_per_request, "random-mm-base-items-per-request", "N", \
-    STRING, "1", "random-mm: pictures and films a request")                    \
+    STRING, "1", "random-mm: pictures and videos a request")                   \
   X(random_mm_num_mm_items_range_ratio, "random-mm-num-mm-items-range-ratio",  \
     "R", STRING, "0.0", "random-mm: their number varies by this share")        \
   X(random_mm_limit_mm_per_prompt, "random-mm-limit-mm-per-prompt", "JSON",    \

@@ -15,7 +15,7 @@
 
 /* stoke.noise_image(width, height)  -> image     [-0, +1, v]
  * image:url(rng)                    -> data URL  [-0, +1, v]
- * image:film(rng, frames)           -> data URL  [-0, +1, v]
+ * image:video(rng, frames)           -> data URL  [-0, +1, v]
  * d:media(path)        -> data URL | nil, why    [-0, +(1|2), v]
  * d:media_type(path)   -> type | nil, why        [-0, +(1|2), v]
  * d:audio(path)        -> bytes, type, seconds | nil, why
@@ -23,8 +23,8 @@
 
 #define IMAGE_MT "stoke.noise_image"
 
-/* A film of this size is a body of some 110 MB. */
-enum { FILM_PIXELS = 1 << 27 };
+/* A video of this size is a body of some 110 MB. */
+enum { VIDEO_PIXELS = 1 << 27 };
 
 struct image {
   struct noise_image *noise;
@@ -95,17 +95,17 @@ static int url_l(lua_State *L)
   return 1;
 }
 
-/* A film without a codec, as vLLM reads it: JPEGs with commas between. */
-static int film_l(lua_State *L)
+/* A video without a codec, as vLLM reads it: JPEGs with commas between. */
+static int video_l(lua_State *L)
 {
   struct vm *vm = vm_of(L);
   struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
   struct rng *r = check_rng(L, 2);
   double frames = luaL_checknumber(L, 3);
   luaL_argcheck(L, frames >= 1 && frames == floor(frames), 3,
-                "a film has 1 frame and more");
-  luaL_argcheck(L, frames * x->pixels <= FILM_PIXELS, 3,
-                "a film has at most 2^27 pixels");
+                "a video has 1 frame and more");
+  luaL_argcheck(L, frames * x->pixels <= VIDEO_PIXELS, 3,
+                "a video has at most 2^27 pixels");
   vm_room_outside(L);
   vm_guard(vm);
   vm->outside -= size_of(x);
@@ -133,9 +133,9 @@ static int gc_l(lua_State *L)
 
 /* ---- files beside a data file ---- */
 
-#define NO_MEDIA "neither picture nor sound nor film"
+#define NO_MEDIA "neither picture nor sound nor video"
 
-/* By its first bytes: a picture, sound or film, or NULL. A script cannot have
+/* By its first bytes: a picture, sound or video, or NULL. A script cannot have
  * anything else read to it this way. */
 static const char *media_type(struct str s)
 {
@@ -266,7 +266,7 @@ int data_audio_l(lua_State *L)
 void bind_image(lua_State *L)
 {
   static const luaL_Reg methods[] = {
-      {"url", url_l}, {"film", film_l}, {NULL, NULL}};
+      {"url", url_l}, {"video", video_l}, {NULL, NULL}};
   bind_class(L, &(struct bind_class){
                     .name = IMAGE_MT, .methods = methods, .gc = gc_l});
   lua_pushcfunction(L, noise_image_l);

@@ -201,7 +201,7 @@ def test_other_data_has_no_recordings(stoke, server):
 def test_mistakes_in_rows(stoke, server, recordings):
     recordings.write_text('\n{"prompt":"p","audio":"a.jsonl"}\n')
     r = serve(stoke, server, recordings, "--num-prompts", 2, code=2)
-    assert "a.jsonl:2: a.jsonl: is neither picture nor sound nor film" in r.err
+    assert "a.jsonl:2: a.jsonl: is neither picture nor sound nor video" in r.err
     (recordings.parent / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     recordings.write_text('{"prompt":"p","audio":"a.png"}\n')
     r = serve(stoke, server, recordings, "--num-prompts", 2, code=2)

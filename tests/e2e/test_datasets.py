@@ -737,7 +737,7 @@ def test_films_are_jpegs_with_commas_between(bench):
     for body in r.bodies:
         media = {p["type"]: p[p["type"]]
                  for p in body["messages"][0]["content"][1:]}
-        assert set(media) == {"image_url", "video_url"}  # one film at most
+        assert set(media) == {"image_url", "video_url"}  # one video at most
         head, *more = media["video_url"]["url"].split(",")
         assert head == "data:video/jpeg;base64"
         frames += [base64.b64decode(f, validate=True) for f in more]
@@ -969,8 +969,8 @@ def test_hf_questions_about_films(bench, tmp_path):
     r = hf(bench, tmp_path, "yale-nlp/MMVU", row,
            {**row, "video": "/data/v.mp4"}, endpoint="chat")
     contents = [b["messages"][0]["content"] for b in r.bodies]
-    assert {asked["text"] for asked, film in contents} == {"which? A.x B.y"}
-    assert sorted(film["video_url"]["url"] for asked, film in contents) == [
+    assert {asked["text"] for asked, video in contents} == {"which? A.x B.y"}
+    assert sorted(video["video_url"]["url"] for asked, video in contents) == [
         "file:///data/v.mp4", "https://h/v.mp4"]
 
 
@@ -1181,8 +1181,8 @@ def test_noise_is_embedded(embedded):
     for body in embedded("infinity-embeddings-clip", *NOISE):
         assert body["input"].startswith("data:image/jpeg;base64,/9j/")
         assert body["modality"] == "image"
-    film = [*NOISE[:-1], "{(16, 16, 3): 1}"]
-    for body in embedded("infinity-embeddings-clip", *film):
+    video = [*NOISE[:-1], "{(16, 16, 3): 1}"]
+    for body in embedded("infinity-embeddings-clip", *video):
         assert body["input"].startswith("data:video/jpeg;base64,/9j/")
         assert body["input"].count(",") == 3
         assert body["modality"] == "video"
@@ -1197,9 +1197,9 @@ def test_sharegpts_media_are_embedded(embedded, tmp_path):
         {**conversation(WORDS, WORDS), "video": "http://h/v.mp4"}]))
     flags = ["--dataset-name", "sharegpt", "--dataset-path", path,
              "--num-prompts", 1]
-    film = {"type": "video_url", "video_url": {"url": "http://h/v.mp4"}}
+    video = {"type": "video_url", "video_url": {"url": "http://h/v.mp4"}}
     assert contents(embedded("openai-embeddings-clip", *flags)) == [
-        [said(""), film]]
+        [said(""), video]]
     (body,) = embedded("infinity-embeddings-clip", *flags)
     assert body == {"model": "m", "input": "http://h/v.mp4",
                     "modality": "video"}

@@ -38,7 +38,7 @@ stoke.rng = generator
 stoke.noise_image = function(w, h)
   return {
     url = function() return w .. "x" .. h end,
-    film = function(_, _, frames) return w .. "x" .. h .. "x" .. frames end,
+    video = function(_, _, frames) return w .. "x" .. h .. "x" .. frames end,
   }
 end
 -- One level of names and numbers is all that is needed here.
@@ -235,25 +235,25 @@ describe("random-mm", function()
   end)
 
   -- As vLLM: a kind at its limit is drawn no more, and the others share its weight.
-  it("draws films until there are enough", function()
+  it("draws videos until there are enough", function()
     local list = requests("random_mm", { num_prompts = 2000, random_input_len = 5,
       random_mm_base_items_per_request = 3, random_mm_limit_mm_per_prompt =
       '{"image": 9, "video": 1}', random_mm_bucket_config =
       "{(10, 20, 4): 0.4, (9, 9, 2): 0.1, (30, 40, 1): 0.5}" }, 2000)
     local without, long = 0, 0
     for _, q in ipairs(list) do
-      local parts, films = q.messages[1].content, 0
+      local parts, videos = q.messages[1].content, 0
       equal(#parts, 4)
       for i = 2, 4 do
         if parts[i].type == "video_url" then
-          films = films + 1
+          videos = videos + 1
           long = long + (parts[i].video_url.url == "20x10x4" and 1 or 0)
         else
           equal(parts[i].image_url.url, "40x30")
         end
       end
-      assert(films <= 1)
-      without = without + (films == 0 and 1 or 0)
+      assert(videos <= 1)
+      without = without + (videos == 0 and 1 or 0)
     end
     assert(math.abs(without / 2000 - 0.125) < 0.04, without)
     assert(math.abs(long / (2000 - without) - 0.8) < 0.05, long)

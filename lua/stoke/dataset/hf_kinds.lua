@@ -208,18 +208,18 @@ local function mmstar(row)
   return ask(question:match("^%s*(.-)%s*$"), picture)
 end
 
--- A question with the answers to choose from, and a film.
+-- A question with the answers to choose from, and a video.
 local function mmvu(row)
   local question, why = text(row, "question")
-  local film, why_too = text(row, "video")
-  if not question or not film then return nil, why or why_too end
+  local video, why_too = text(row, "video")
+  if not question or not video then return nil, why or why_too end
   local choices = {}
   for key, value in pairs(type(row.choices) == "table" and row.choices or {}) do
     choices[#choices + 1] = key .. "." .. tostring(value)
   end
   table.sort(choices)
-  if not film:find("^%a+:") then film = "file://" .. film end
-  return ask(question .. " " .. table.concat(choices, " "), part("video_url", film))
+  if not video:find("^%a+:") then video = "file://" .. video end
+  return ask(question .. " " .. table.concat(choices, " "), part("video_url", video))
 end
 
 -- A recorded conversation about a picture, if the row has one.

@@ -84,7 +84,7 @@ local params = {
   timed_trace_sec_multiplier = number("times the timestamps are seconds; milliseconds: 0.001", 1,
     0),
 
-  random_mm_base_items_per_request = whole("pictures and films a request", 1),
+  random_mm_base_items_per_request = whole("pictures and videos a request", 1),
   random_mm_num_mm_items_range_ratio = number("their number varies by this share", 0, 0, 1),
   random_mm_limit_mm_per_prompt = text("of each kind at most", '{"image": 255, "video": 1}'),
   random_mm_bucket_config = text("sizes (height, width, frames) and their weights",

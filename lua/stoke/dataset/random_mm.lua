@@ -1,6 +1,6 @@
--- Random words with pictures and films of noise. How many and of which sizes
+-- Random words with pictures and videos of noise. How many and of which sizes
 -- is drawn from buckets {(height, width, frames): weight}; one frame is a
--- picture, more are a film.
+-- picture, more are a video.
 
 local random = require "stoke.dataset.random"
 
@@ -58,15 +58,15 @@ local function numbers(params, list, most)
   return low, math.min(high, most_items(list, most))
 end
 
-local PIXELS = 2 ^ 27 -- of a film, at most
+local PIXELS = 2 ^ 27 -- of a video, at most
 
 local function check_bucket(b, most, problems)
   if b[3] < 1 or b[1] < 1 or b[2] < 1 or b[1] > 8192 or b[2] > 8192 then
     problems:add("random_mm_bucket_config: (%d, %d, %d): sides are 1 to 8192 pixels, frames 1 "
       .. "and more", b[1], b[2], b[3])
   elseif b[3] > 1 and b[1] * b[2] * b[3] > PIXELS then
-    problems:add("random_mm_bucket_config: (%d, %d, %d): a film has at most %d pixels in all", b[1],
-      b[2], b[3], PIXELS)
+    problems:add("random_mm_bucket_config: (%d, %d, %d): a video has at most %d pixels in all",
+      b[1], b[2], b[3], PIXELS)
   elseif b[4] > 0 and not most[kind_of(b)] then
     problems:add("random_mm_limit_mm_per_prompt: (%d, %d, %d) is of the kind %s, whose limit is "
       .. "not said", b[1], b[2], b[3], kind_of(b))
@@ -151,7 +151,7 @@ local function part(data, rng, count)
   if kind == "image" then
     return { type = "image_url", image_url = { url = noise[i]:url(rng) } }
   end
-  return { type = "video_url", video_url = { url = noise[i]:film(rng, data.buckets[i][3]) } }
+  return { type = "video_url", video_url = { url = noise[i]:video(rng, data.buckets[i][3]) } }
 end
 
 function mm.request(data, i, ctx, ruler)
