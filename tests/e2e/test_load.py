@@ -432,7 +432,7 @@ BUSY_CONTROL = """
 @pytest.mark.parametrize("control, flags", [
     ("", ("-R", 200, "--arrival", "constant", "-d", "500ms")),
     ("", ("--stage", "200ms rate=0..200 constant", "--stage", "300ms rate=200 constant")),
-    (BUSY_CONTROL, ()),
+    (BUSY_CONTROL, ("-n", 100)),  # a starved one would have no end
 ])
 def test_an_overloaded_client_says_so(stoke, mock, tmp_path, control, flags):
     server = mock("--ttft", "1ms", "--itl", "1ms")

@@ -8,6 +8,8 @@ program that is wrong is wrong in each of them."""
 import functools
 import warnings
 
+import pytest
+
 TRIES = 6
 
 
@@ -32,4 +34,5 @@ def stalls_spoil_a_try(test):
                 warnings.warn(f"a spoilt try of {test.__name__}: "
                               f"{str(e)[:200]}", stacklevel=1)
 
-    return again
+    # In pytest.ini is how long one try may take.
+    return pytest.mark.timeout(120 * TRIES)(again)
