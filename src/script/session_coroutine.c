@@ -84,25 +84,41 @@ static void bury(struct session *s)
     end_root(root);
 }
 
-/* End the whole session, whoever of it found the reason. */
-void session_kill(struct session *root, enum session_end end, const char *why)
+static void hang_up(struct session *root, const char *why)
 {
   struct list *node = root->tree.next, *next;
-  if (root->dead)
-    return;
-  root->end = end;
-  buf_reset(&root->reason);
-  buf_adds(&root->reason, why);
   for (; node != &root->tree; node = next) {
     struct session *s = LIST_ENTRY(node, struct session, node);
     next = node->next;
     if (s->exchange)
       exchange_cancel(s->exchange, OUTCOME_CANCELLED, "its session ended");
-    bury(s);
   }
   if (root->exchange)
     exchange_cancel(root->exchange, OUTCOME_CANCELLED, why);
+}
+
+/* No coroutine of the session runs again. What is on the wire comes to its
+ * end, and then the session does. */
+static void end_tree(struct session *root, enum session_end end,
+                     const char *why)
+{
+  struct list *node = root->tree.next, *next;
+  root->end = end;
+  buf_reset(&root->reason);
+  buf_adds(&root->reason, why);
+  for (; node != &root->tree; node = next) {
+    next = node->next;
+    bury(LIST_ENTRY(node, struct session, node));
+  }
   bury(root);
+}
+
+/* End the whole session, whoever of it found the reason. */
+void session_kill(struct session *root, enum session_end end, const char *why)
+{
+  hang_up(root, why);
+  if (!root->dead)
+    end_tree(root, end, why);
 }
 
 /* ---- on and on ---- */
@@ -286,8 +302,12 @@ static void send_request(struct session *s)
   const char *why = refusal(s, http);
   struct exchange_plan plan;
   struct request swapped;
-  if (why) {
+  if (why && p->cancelled) {
     session_kill(s->root, SESSION_CUT, why);
+    return;
+  }
+  if (why) { /* what other branches have sent counts, and may end */
+    end_tree(s->root, SESSION_CUT, why);
     return;
   }
   if (too_much(s)) {

@@ -225,6 +225,28 @@ def test_cancel_after(script, raw_server, how, tokens):
     assert len(re.findall("<0 1 2 ", r.err)) == 2
 
 
+def test_b167_what_a_limit_counts_comes_to_its_end(script, raw_server):
+    """The second session's second branch may send nothing; the request of its
+    first one is the fourth of four."""
+    server = raw_server(lambda r: stream(text("a"), 0.2, text("b"),
+                                         delta("stop"), usage(1, 2)))
+    r = script("""
+    local function ask(b) b:request { prompt = "x" } end
+    s:parallel { ask, ask, ask }""", "-n", 4, "-c", 1, url=server.url)
+    assert r.outcomes == {"ok": 4}
+    s = r.stoke["sessions"]
+    assert (s["completed"], s["cut"], s["turns_done"]) == (1, 1, 4)
+
+
+def test_b167_the_drain_ends_what_a_limit_left(script, raw_server):
+    server = raw_server(lambda r: stream(text("a"), 30, delta("stop")))
+    r = script("""
+    local function ask(b) b:request { prompt = "x" } end
+    s:parallel { ask, ask }""", "-n", 1, "-d", 1, "-c", 1, "--drain", "200ms",
+               url=server.url, code=1)
+    assert r.outcomes == {"cancelled": 1} and r.seconds < 20
+
+
 def test_b167_a_limit_of_requests_bounds_sessions(script):
     r = script("for i = 1, 3 do s:request { prompt = 'x' } end",
                "-n", 6, "-c", 1, "--num-sessions", 50)
