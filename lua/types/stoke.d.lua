@@ -1024,7 +1024,7 @@ function data:time(i) end
 --| Scenarios are shared between teams, so they run boxed. There is the language, `string`, `table`,
 --| `math`, `coroutine`, `bit`, `os.time/clock/date/difftime`, and `jit` without its inner parts. There is no
 --| `io`, `debug`, `ffi`, `os.execute`, `os.getenv`, C module or bytecode; `load` takes text. Files are read
---| in the scenario's folder only, links out of it are not followed. `print` writes whole lines to
+--| in the scenario's folder only, but for hidden ones; links out of it are not followed. `print` writes whole lines to
 --| stderr. `os.exit` is a controlled stop. `--unsafe` opens the full libraries, and the results say so.
 --|
 --| Memory is capped at `--lua-memory` (512M) a thread: past it a script gets an error that it may catch.

@@ -48,8 +48,10 @@ void data_push(lua_State *L, const struct data_view *v)
 static int gc_l(lua_State *L)
 {
   struct data *d = check_data(L, 1);
+  vm_guard(vm_of(L));
   buf_free(&d->row);
   buf_free(&d->text);
+  vm_unguard(vm_of(L));
   return 0;
 }
 

@@ -210,6 +210,7 @@ static const struct data_file *open_file(struct vm *vm, const char *path,
   }
   buf_reset(&vm->scratch);
   buf_addstr(&vm->scratch, str_trim(str_of(err_text(&e))));
+  buf_cstr(&vm->scratch); /* its NUL takes memory, too */
   err_free(&e);
   mem_free(real);
   return f;

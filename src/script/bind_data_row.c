@@ -36,6 +36,7 @@ void data_read_row(lua_State *L, struct data *d, uint64_t i)
   status = data_read(d->view.file, i, &d->row, &e);
   buf_reset(&vm->scratch);
   buf_addstr(&vm->scratch, str_trim(str_of(err_text(&e))));
+  buf_cstr(&vm->scratch);
   err_free(&e);
   vm_unguard(vm);
   if (status < 0)

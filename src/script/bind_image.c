@@ -124,10 +124,13 @@ static int video_l(lua_State *L)
 static int gc_l(lua_State *L)
 {
   struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
-  vm_of(L)->outside -= size_of(x);
+  struct vm *vm = vm_of(L);
+  vm_guard(vm);
+  vm->outside -= size_of(x);
   noise_image_free(x->noise);
   buf_free(&x->file);
   buf_free(&x->url);
+  vm_unguard(vm);
   return 0;
 }
 

@@ -49,6 +49,7 @@ static int undeclared(lua_State *L, const struct custom *c, struct str name)
   vm_guard(vm);
   buf_reset(&vm->scratch);
   suggest_print(&near, "", &vm->scratch);
+  buf_cstr(&vm->scratch);
   vm_unguard(vm);
   return luaL_error(L, "record: '%s' is not declared%s", name.p,
                     near.n ? buf_cstr(&vm->scratch)

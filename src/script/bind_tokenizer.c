@@ -66,9 +66,11 @@ void tokenizer_push(lua_State *L, struct stored_tokenizer *stored)
 static int gc_l(lua_State *L)
 {
   struct handle *h = check_handle(L);
+  vm_guard(vm_of(L));
   tokenizer_scratch_free(h->scratch);
   token_list_free(&h->ids);
   buf_free(&h->text);
+  vm_unguard(vm_of(L));
   return 0;
 }
 
@@ -103,6 +105,7 @@ static int open_l(lua_State *L)
   stored = open_named(vm, name, &e);
   buf_reset(&vm->scratch);
   buf_addstr(&vm->scratch, str_trim(str_of(err_text(&e))));
+  buf_cstr(&vm->scratch);
   err_free(&e);
   vm_unguard(vm);
   if (!stored)

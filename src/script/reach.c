@@ -6,9 +6,17 @@
 #include "script/files.h"
 #include "script/vm_impl.h"
 
+/* In the folder, and not hidden there: a script in somebody's home has no
+ * business with what lies in .ssh. Packs leave these out, too. */
+static bool is_own(const char *real, const char *folder)
+{
+  size_t n = strlen(folder);
+  return files_inside(real, folder) && !strstr(real + (n == 1 ? 0 : n), "/.");
+}
+
 static bool may_read(const struct scenario *s, const char *real)
 {
-  if (s->unsafe || (s->folder && files_inside(real, s->folder)))
+  if (s->unsafe || (s->folder && is_own(real, s->folder)))
     return true;
   for (size_t i = 0; i < s->params.len; i++) {
     const struct param *p = &s->params.list[i];
@@ -40,7 +48,7 @@ char *reach(const struct vm *vm, const char *path, char why[128])
   if (may_read(s, real))
     return real;
   snprintf(why, 128,
-           "outside of the scenario's folder, and no path "
+           "outside of the scenario's folder, or hidden there, and no path "
            "parameter of the user's points there");
   mem_free(real);
   return NULL;

@@ -222,7 +222,7 @@ void vm_leave(struct vm *vm)
   vm->guard = 0;
   if (vm->alarmed && !vm->dead)
     lua_sethook(vm->L, NULL, 0, 0);
-  vm->alarmed = 0;
+  vm->alarmed = vm->overdue = 0;
   if (vm->memory > vm->memory_max && !vm->dead)
     vm->full = !make_room(vm, vm->L);
   s->calls++;
@@ -274,6 +274,7 @@ static int bury(struct vm *vm, int why)
 {
   vm->dead = true;
   vm->escape = NULL;
+  vm->overdue = 0;
   buf_reset(&vm->traceback);
   buf_reset(&vm->error);
   if (why == VM_BURIED_HANG) {

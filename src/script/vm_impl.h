@@ -107,6 +107,7 @@ struct vm {
   sigjmp_buf *escape;            /* out of Lua, as a last resort */
   volatile sig_atomic_t guard;   /* > 0: in malloc or holding a lock */
   volatile sig_atomic_t alarmed; /* the hook is set */
+  volatile sig_atomic_t overdue; /* nor was that enough */
 };
 
 /* What errors and tracebacks would call the loop of vm_stream.c. */
@@ -164,7 +165,8 @@ int vm_hook_error(lua_State *L, const char *fmt, ...)
 void vm_stop(struct vm *vm, const char *reason);
 
 /* Around code that allocates or locks: the watchdog's last resort waits for
- * its end. What raises by vm_hook_error takes the guard down. */
+ * its end, and is taken there. What raises by vm_hook_error takes the guard
+ * down. */
 static inline void vm_guard(struct vm *vm)
 {
   vm->guard++;
@@ -175,6 +177,8 @@ static inline void vm_unguard(struct vm *vm)
 {
   atomic_signal_fence(memory_order_seq_cst);
   vm->guard -= vm->guard > 0;
+  if (vm->overdue && !vm->guard && vm->escape)
+    siglongjmp(*vm->escape, VM_BURIED_HANG);
 }
 
 #endif

@@ -8,7 +8,7 @@
 static const uint64_t default_limit_ns = 5 * NS_PER_SEC,
                       look_every_ns = 250 * NS_PER_MS,
                       press_every_ns = 10 * NS_PER_MS,
-                      grace_ns = 250 * NS_PER_MS;
+                      grace_ns = 250 * NS_PER_MS, belief_ns = 5 * NS_PER_SEC;
 
 struct watchdog {
   pthread_t thread;
@@ -29,9 +29,9 @@ static int signal_number(void)
 
 /* Everything here is safe in a signal handler: atomics, clock_gettime,
  * lua_sethook (made for that: luajit's own does it on ^C) and siglongjmp,
- * which leaves no lock behind as long as no guard is up. A guard that stays
- * up was abandoned by an error in between, so it is believed for one more
- * limit only. */
+ * which leaves no lock behind as long as no guard is up. Where one is, its end
+ * is where the call is left (vm_unguard). A guard that stays up was abandoned
+ * by an error in between, so it is not believed for ever. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
   struct vm *vm = info->si_value.sival_ptr;
@@ -46,9 +46,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
   if (!vm->alarmed) {
     vm->alarmed = 1;
     lua_sethook(vm->L, vm_on_hook, LUA_MASKCOUNT, 1);
-  } else if (vm->escape && past > grace_ns &&
-             (!vm->guard || past > grace_ns + limit)) {
-    siglongjmp(*vm->escape, VM_BURIED_HANG);
+  } else if (vm->escape && past > grace_ns) {
+    vm->overdue = 1;
+    if (!vm->guard || past > grace_ns + limit + belief_ns)
+      siglongjmp(*vm->escape, VM_BURIED_HANG);
   }
 }
 

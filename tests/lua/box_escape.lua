@@ -133,6 +133,7 @@ refused("an endless interval", math.random, 1, math.huge)
 for _, path in ipairs { "/etc/passwd", "../outside.txt", "/dev/zero", "/proc/self/environ", "/",
                         "/proc/self/mem", "/proc/self/root/etc/passwd", "/proc/self/fd/0",
                         "/dev/stdin", "data/../../outside.txt", "~root/x", "file:///etc/passwd",
+                        ".env", ".ssh/id_rsa", "data/.secret", "data/../.env",
                         "link.txt", "linked/outside.txt", "nothing.txt", "..", "", ".",
                         "pipe" } do
   local text, why = stoke.read(path)

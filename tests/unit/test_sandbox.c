@@ -50,6 +50,9 @@ static void ways_out_of_the_box(void **state)
   box_write("outside/outside.txt", "secret");
   box_write("outside/mod.lua", "return {}");
   box_write("box/data/inside.txt", "inside");
+  box_write("box/.env", "secret");
+  box_write("box/.ssh/id_rsa", "secret");
+  box_write("box/data/.secret", "secret");
   box_write("box/data/mod.lua", "return { here = true }");
   box_write("box/bytecode.lua", "\x1bLJ\x02\x02\x0b");
   snprintf(pipe_path, sizeof pipe_path, "%s/box/pipe", box_folder);
