@@ -198,8 +198,8 @@ static int keep_number(lua_State *L, const char *what, struct load_call *c)
   if (!(c->value >= 0 && c->value < 1e9))
     return vm_hook_error(L,
                          "%s returned %.14g; it must return a number of 0 "
-                         "or more",
-                         what, c->value);
+                         "or more%s",
+                         what, c->value, c->value > 0 ? ", and below 1e9" : "");
   return 0;
 }
 

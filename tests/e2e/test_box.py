@@ -162,6 +162,8 @@ def test_images_count_as_memory(box):
      "at most 1000000 a second"),
     ("load = { rate = function() return 9e8 end, duration = '1h' }",
      "load.rate returned 9e+08; it is at most 1000000 a second"),
+    ("load = { arrivals = function() return 1e12 end, duration = '1s' }",
+     "it must return a number of 0 or more, and below 1e9"),
     ("load = { arrivals = function() return 0 end, duration = '1s' }",
      "more than 1000000 within a second"),
 ])
