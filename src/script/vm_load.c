@@ -337,11 +337,10 @@ void vm_free(struct vm *vm)
     return;
   if (vm->watchdog)
     watchdog_remove(vm->watchdog, vm);
-  /* A dead state must never be entered again, not even to free it. */
-  if (!vm->dead) {
-    lua_setallocf(vm->L, vm->allocator, vm->allocator_ud);
+  /* A dead state must never be entered again, not even to free it. Finalizers
+   * find the VM by its allocator, so that stays to the end. */
+  if (!vm->dead)
     lua_close(vm->L);
-  }
   for (size_t i = 0; i < vm->n_files; i++) {
     mem_free(vm->files[i].path);
     mem_free(vm->files[i].name);
