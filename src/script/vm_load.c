@@ -54,6 +54,26 @@ static int open_box(lua_State *L)
   return 0;
 }
 
+/* The allocator that LuaJIT made is needed at the end, or it would not give
+ * its memory back; and ours before, for finalizers find the VM by it. The
+ * oldest userdata is finalized last. */
+static int give_allocator_back(lua_State *L)
+{
+  struct vm *vm = *(struct vm **)lua_touserdata(L, 1);
+  lua_setallocf(L, vm->allocator, vm->allocator_ud);
+  return 0;
+}
+
+static void make_oldest(struct vm *vm)
+{
+  *(struct vm **)lua_newuserdata(vm->L, sizeof(struct vm *)) = vm;
+  lua_createtable(vm->L, 0, 1);
+  lua_pushcfunction(vm->L, give_allocator_back);
+  lua_setfield(vm->L, -2, "__gc");
+  lua_setmetatable(vm->L, -2);
+  lua_setfield(vm->L, LUA_REGISTRYINDEX, "stoke.oldest");
+}
+
 /* least_memory is enough for all that happens unprotected here. */
 static void new_state(struct vm *vm)
 {
@@ -66,6 +86,7 @@ static void new_state(struct vm *vm)
   vm->memory = (size_t)lua_gc(vm->L, LUA_GCCOUNT, 0) << 10;
   vm->ask_at = vm->memory_max;
   lua_setallocf(vm->L, vm_allocate, vm);
+  make_oldest(vm);
 }
 
 struct vm *vm_bare(const struct scenario *s, const struct vm_config *c)
@@ -337,8 +358,7 @@ void vm_free(struct vm *vm)
     return;
   if (vm->watchdog)
     watchdog_remove(vm->watchdog, vm);
-  /* A dead state must never be entered again, not even to free it. Finalizers
-   * find the VM by its allocator, so that stays to the end. */
+  /* A dead state must never be entered again, not even to free it. */
   if (!vm->dead)
     lua_close(vm->L);
   for (size_t i = 0; i < vm->n_files; i++) {

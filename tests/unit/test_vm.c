@@ -2,6 +2,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -828,6 +830,44 @@ static void an_error_takes_its_guard_down(void **state)
   box_close(&b);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MAPPED_BY_US 0 /* sanitizers map as they like */
+#else
+#define MAPPED_BY_US 1
+#endif
+
+/* Bytes of address space. */
+static size_t mapped(void)
+{
+  FILE *f = fopen("/proc/self/statm", "r");
+  size_t pages = 0;
+  assert_non_null(f);
+  assert_int_equal(fscanf(f, "%zu", &pages), 1);
+  fclose(f);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* With what has to be told to the VM when it is collected. */
+static void a_vm_that_ends_gives_its_memory_back(void **state)
+{
+  static const char text[] =
+      "local rows, held = {}, {}\n"
+      "for i = 1, 20000 do rows[i] = { i, 'row ' .. i } end\n"
+      "for i = 1, 50 do held[i] = stoke.json.list({ i, 'x' }) end\n"
+      "held.image = stoke.noise_image(64, 64)\n"
+      "return { request = function() return { prompt = rows[1][2] } end }";
+  size_t before = 0;
+  (void)state;
+  for (int i = 0; i < 40; i++) {
+    struct box b = box_open(text);
+    box_close(&b);
+    if (i == 9)
+      before = mapped();
+  }
+  if (MAPPED_BY_US)
+    assert_true(mapped() < before + (20 << 20));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -858,6 +898,7 @@ int main(void)
       cmocka_unit_test(an_error_takes_its_guard_down),
       cmocka_unit_test(the_watchdog_ends_what_does_not_return),
       cmocka_unit_test(what_is_left_holds_no_lock),
+      cmocka_unit_test(a_vm_that_ends_gives_its_memory_back),
   };
   return cmocka_run_group_tests(tests, box_setup, box_teardown);
 }
