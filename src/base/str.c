@@ -12,6 +12,12 @@ bool str_ieq(struct str a, struct str b)
   return a.len == b.len && str_istarts(a, b);
 }
 
+struct str str_without_bom(struct str s)
+{
+  struct str bom = STR("\xef\xbb\xbf");
+  return str_starts(s, bom) ? str_from(s, bom.len) : s;
+}
+
 bool str_istarts(struct str s, struct str prefix)
 {
   if (s.len < prefix.len)

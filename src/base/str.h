@@ -38,6 +38,14 @@ struct str str_trim(struct str s);
 /* The part before the first `sep`, which *s then starts after; when there is
  * no `sep`, all of *s, which becomes empty with p == NULL. */
 struct str str_split(struct str *s, char sep);
+/* Without its first `n` bytes, which it must have. */
+static inline struct str str_from(struct str s, size_t n)
+{
+  return (struct str){s.p + n, s.len - n};
+}
+
+/* Without UTF-8's byte order mark in front. */
+struct str str_without_bom(struct str s);
 /* Offset of `needle`, or -1. */
 ptrdiff_t str_find(struct str s, struct str needle);
 /* Edits (insert, delete, replace, swap of neighbours) between a and b;

@@ -23,7 +23,7 @@ static void reword_line(struct buf *out, struct str line)
   struct str rest = line;
   size_t n;
   if (str_starts(rest, STR("-P ")))
-    rest = (struct str){rest.p + 3, rest.len - 3};
+    rest = str_from(rest, 3);
   n = name_length(rest);
   if (!n || n == rest.len || !strchr(":= ", rest.p[n]) ||
       !options_find(&bench_options_spec, (struct str){rest.p, n})) {
@@ -37,7 +37,7 @@ static void reword_line(struct buf *out, struct str line)
     buf_addc(out, ' ');
     n++;
   }
-  buf_addstr(out, (struct str){rest.p + n, rest.len - n});
+  buf_addstr(out, str_from(rest, n));
 }
 
 void bench_reword(struct err *e)
@@ -84,7 +84,7 @@ static void rename_flags(struct buf *lines)
   struct str rest = buf_str(lines);
   while (rest.len) {
     size_t n = rename_here(&out, rest);
-    rest = (struct str){rest.p + n, rest.len - n};
+    rest = str_from(rest, n);
   }
   buf_free(lines);
   *lines = out;

@@ -80,8 +80,7 @@ static int read_input(struct buf *input, struct str *text)
     log_line("standard input: %s", why);
     return -1;
   }
-  if (str_starts(*text, STR("\xef\xbb\xbf")))
-    *text = (struct str){text->p + 3, text->len - 3};
+  *text = str_without_bom(*text);
   return 0;
 }
 
@@ -106,7 +105,7 @@ static int read_ids(struct str s, uint32_t n_tokens, struct token_list *out,
     if (n)
       token_list_add(out, (uint32_t)id);
     n += n < s.len;
-    s = (struct str){s.p + n, s.len - n};
+    s = str_from(s, n);
   }
   return 0;
 }

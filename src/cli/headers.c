@@ -83,7 +83,7 @@ char *headers_key(const char *text, const char *place, struct buf *notices,
   ptrdiff_t at;
   if (str_starts(all, STR("\xef\xbb\xbf"))) { /* of a file on Windows */
     buf_addf(notices, "%s: a byte order mark before the key dropped\n", place);
-    all = (struct str){all.p + 3, all.len - 3};
+    all = str_from(all, 3);
   }
   s = str_trim(all);
   if (s.len < all.len)
@@ -91,7 +91,7 @@ char *headers_key(const char *text, const char *place, struct buf *notices,
              place);
   if (str_istarts(s, STR("Bearer "))) {
     buf_addf(notices, "%s: \"Bearer\" in front of the key dropped\n", place);
-    s = str_trim((struct str){s.p + 7, s.len - 7});
+    s = str_trim(str_from(s, 7));
   }
   quote = s.len >= 2 ? s.p[0] : '\0';
   if ((quote == '"' || quote == '\'') && s.p[s.len - 1] == quote) {

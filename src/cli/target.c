@@ -30,11 +30,6 @@ static const struct {
     {{"/models", 7}, ""},
 };
 
-static struct str without(struct str s, size_t front)
-{
-  return (struct str){s.p + front, s.len - front};
-}
-
 static void drop_tail(struct str *s, size_t len)
 {
   s->len -= len;
@@ -65,7 +60,7 @@ static void split_authority(struct parts *p, struct str s)
   for (size_t i = s.len; i > 0 && !p->userinfo.p; i--) {
     if (s.p[i - 1] == '@') {
       p->userinfo = (struct str){s.p, i - 1};
-      s = without(s, i);
+      s = str_from(s, i);
       break;
     }
   }
@@ -76,7 +71,7 @@ static void split_authority(struct parts *p, struct str s)
   for (size_t i = s.len; i > 0 && s.p[i - 1] != ']'; i--) {
     if (s.p[i - 1] == ':') {
       p->host.len = i - 1;
-      p->port = without(s, i);
+      p->port = str_from(s, i);
       break;
     }
   }
@@ -88,16 +83,16 @@ static void split_url(struct parts *p, struct str s)
   size_t end;
   if (at >= 0 && !memchr(s.p, '/', (size_t)at)) {
     p->scheme = (struct str){s.p, (size_t)at};
-    s = without(s, (size_t)at + 3);
+    s = str_from(s, (size_t)at + 3);
   }
   for (end = 0; end < s.len && !strchr("/?#", s.p[end]);)
     end++;
   split_authority(p, (struct str){s.p, end});
-  p->path = without(s, end);
+  p->path = str_from(s, end);
   p->path = str_split(&p->path, '#');
   for (end = 0; end < p->path.len && p->path.p[end] != '?';)
     end++;
-  p->query = without(p->path, end);
+  p->query = str_from(p->path, end);
   p->path.len = end;
 }
 
@@ -265,7 +260,7 @@ static char *own_path(const struct target *t, struct str path)
   struct str kind;
   path = str_split(&path, '#');
   while (path.len && path.p[0] == '/')
-    path = without(path, 1);
+    path = str_from(path, 1);
   if (t->v1 && !str_starts(path, STR("v1/")))
     buf_adds(&out, "/v1");
   buf_addf(&out, "/%.*s", STR_ARG(path));

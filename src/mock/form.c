@@ -7,11 +7,6 @@ struct part {
   bool is_file;
 };
 
-static struct str from(struct str s, size_t at)
-{
-  return (struct str){s.p + at, s.len - at};
-}
-
 /* What stands before `mark`, which is taken off as well; false without one. */
 static bool take(struct str *s, struct str mark, struct str *before)
 {
@@ -19,7 +14,7 @@ static bool take(struct str *s, struct str mark, struct str *before)
   if (at < 0)
     return false;
   *before = (struct str){s->p, (size_t)at};
-  *s = from(*s, (size_t)at + mark.len);
+  *s = str_from(*s, (size_t)at + mark.len);
   return true;
 }
 
@@ -114,7 +109,7 @@ static bool write_parts(struct json_writer *w, struct str body, struct str line)
       return true;
     if (!str_starts(body, STR("\r\n")))
       return false;
-    body = from(body, 2);
+    body = str_from(body, 2);
   }
   return false;
 }
@@ -128,11 +123,11 @@ int mock_form_json(struct str content_type, struct str body, struct buf *out)
   struct str boundary = parameter(content_type, STR("boundary"), &there);
   buf_adds(&line, "\r\n--");
   buf_addstr(&line, boundary);
-  first = from(buf_str(&line), 2); /* the first has no line before it */
+  first = str_from(buf_str(&line), 2); /* the first has no line before it */
   if (boundary.len && str_starts(body, first) &&
-      str_starts(from(body, first.len), STR("\r\n"))) {
+      str_starts(str_from(body, first.len), STR("\r\n"))) {
     json_begin_object(&w);
-    fine = write_parts(&w, from(body, first.len + 2), buf_str(&line));
+    fine = write_parts(&w, str_from(body, first.len + 2), buf_str(&line));
     json_end_object(&w);
   }
   buf_free(&line);

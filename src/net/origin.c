@@ -4,11 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct str from(struct str s, size_t at)
-{
-  return (struct str){s.p + at, s.len - at};
-}
-
 static struct str until(struct str s, const char *stop)
 {
   size_t i = 0;
@@ -53,7 +48,7 @@ static int split_host(struct str s, struct str *host, unsigned *port)
     return -1;
   if (end == s.len)
     return 0;
-  return s.p[end] == ':' ? parse_port(from(s, end + 1), port) : -1;
+  return s.p[end] == ':' ? parse_port(str_from(s, end + 1), port) : -1;
 }
 
 int origin_parse(struct str url, struct origin *o)
@@ -63,13 +58,13 @@ int origin_parse(struct str url, struct origin *o)
   o->scheme = STR("http");
   if (scheme >= 0) {
     o->scheme = (struct str){url.p, (size_t)scheme};
-    rest = from(url, (size_t)scheme + 3);
+    rest = str_from(url, (size_t)scheme + 3);
   }
   o->port = str_ieq(o->scheme, STR("https")) ? 443 : 80;
   authority = until(rest, "/?#");
   for (size_t i = authority.len; i > 0; i--)
     if (authority.p[i - 1] == '@') {
-      authority = from(authority, i);
+      authority = str_from(authority, i);
       break;
     }
   return split_host(authority, &o->host, &o->port);
@@ -107,7 +102,7 @@ bool origin_is_loopback(const struct origin *o)
            (memcmp(a, mapped, 12) == 0 && a[12] == 127);
   return str_ieq(o->host, STR("localhost")) ||
          (o->host.len > 10 &&
-          str_ieq(from(o->host, o->host.len - 10), STR(".localhost")));
+          str_ieq(str_from(o->host, o->host.len - 10), STR(".localhost")));
 }
 
 static bool same_bits(const unsigned char *a, const unsigned char *b,
@@ -128,7 +123,7 @@ static bool address_matches(struct str rule, const unsigned char *a, size_t len)
   if (address_of(net, b) != len)
     return false;
   if (net.len < rule.len &&
-      (parse_port(from(rule, net.len + 1), &asked) != 0 || asked > bits))
+      (parse_port(str_from(rule, net.len + 1), &asked) != 0 || asked > bits))
     return false;
   return same_bits(a, b, asked);
 }
@@ -136,10 +131,10 @@ static bool address_matches(struct str rule, const unsigned char *a, size_t len)
 static bool name_matches(struct str rule, struct str host)
 {
   if (rule.len && rule.p[0] == '.')
-    rule = from(rule, 1);
+    rule = str_from(rule, 1);
   if (rule.len == 0 || host.len < rule.len)
     return false;
-  if (!str_ieq(from(host, host.len - rule.len), rule))
+  if (!str_ieq(str_from(host, host.len - rule.len), rule))
     return false;
   return host.len == rule.len || host.p[host.len - rule.len - 1] == '.';
 }
@@ -174,7 +169,7 @@ bool proxy_excluded(struct str list, const struct origin *o)
     struct str rule = until(list, ", \t");
     if (rule.len && rule_matches(rule, o))
       return true;
-    list = from(list, rule.len < list.len ? rule.len + 1 : rule.len);
+    list = str_from(list, rule.len < list.len ? rule.len + 1 : rule.len);
   }
   return false;
 }

@@ -77,9 +77,7 @@ static void fail_not_json(struct wire *w, struct str body)
 
 static void end_plain(struct wire *w)
 {
-  struct str body = buf_str(&w->body);
-  if (str_starts(body, STR("\xef\xbb\xbf")))
-    body = (struct str){body.p + 3, body.len - 3};
+  struct str body = str_without_bom(buf_str(&w->body));
   if (!w->complete)
     wire_fail(w, OUTCOME_TRUNCATED, "the transfer was cut");
   else if (str_trim(body).len == 0)

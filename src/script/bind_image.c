@@ -79,38 +79,17 @@ static void add_picture(struct image *x, struct rng *r)
   base64_encode(&x->url, buf_str(&x->file));
 }
 
-static int url_l(lua_State *L)
+/* So many pictures with commas between as a data URL, pushed. [-0, +1, v] */
+static int push_pictures(lua_State *L, struct image *x, const char *type,
+                         double n)
 {
   struct vm *vm = vm_of(L);
-  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
   struct rng *r = check_rng(L, 2);
   vm_room_outside(L);
   vm_guard(vm);
   vm->outside -= size_of(x);
-  begin_url(&x->url, "image/jpeg");
-  add_picture(x, r);
-  vm->outside += size_of(x);
-  vm_unguard(vm);
-  lua_pushlstring(L, x->url.p, x->url.len);
-  return 1;
-}
-
-/* A video without a codec, as vLLM reads it: JPEGs with commas between. */
-static int video_l(lua_State *L)
-{
-  struct vm *vm = vm_of(L);
-  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
-  struct rng *r = check_rng(L, 2);
-  double frames = luaL_checknumber(L, 3);
-  luaL_argcheck(L, frames >= 1 && frames == floor(frames), 3,
-                "a video has 1 frame and more");
-  luaL_argcheck(L, frames * x->pixels <= VIDEO_PIXELS, 3,
-                "a video has at most 2^27 pixels");
-  vm_room_outside(L);
-  vm_guard(vm);
-  vm->outside -= size_of(x);
-  begin_url(&x->url, "video/jpeg");
-  for (double i = 1; i <= frames; i++) {
+  begin_url(&x->url, type);
+  for (double i = 1; i <= n; i++) {
     if (i > 1)
       buf_add(&x->url, ",", 1);
     add_picture(x, r);
@@ -119,6 +98,25 @@ static int video_l(lua_State *L)
   vm_unguard(vm);
   lua_pushlstring(L, x->url.p, x->url.len);
   return 1;
+}
+
+static int url_l(lua_State *L)
+{
+  return push_pictures(L, luaL_checkudata(L, 1, IMAGE_MT), "image/jpeg", 1);
+}
+
+/* A video without a codec, as vLLM reads it: JPEGs with commas between. */
+static int video_l(lua_State *L)
+{
+  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
+  double frames;
+  check_rng(L, 2); /* arguments are told in their order */
+  frames = luaL_checknumber(L, 3);
+  luaL_argcheck(L, frames >= 1 && frames == floor(frames), 3,
+                "a video has 1 frame and more");
+  luaL_argcheck(L, frames * x->pixels <= VIDEO_PIXELS, 3,
+                "a video has at most 2^27 pixels");
+  return push_pictures(L, x, "video/jpeg", frames);
 }
 
 static int gc_l(lua_State *L)

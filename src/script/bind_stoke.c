@@ -106,12 +106,6 @@ static bool read_argument(lua_State *L)
 }
 
 /* Every input file may begin with a mark of its encoding. */
-static struct str without_bom(struct str s)
-{
-  return str_starts(s, STR("\xef\xbb\xbf")) ? (struct str){s.p + 3, s.len - 3}
-                                            : s;
-}
-
 static int read_l(lua_State *L)
 {
   struct str text;
@@ -136,7 +130,7 @@ static int lines_l(lua_State *L)
     lua_pushfstring(L, "%s: %s", lua_tostring(L, 1), why);
     return 2;
   }
-  rest = without_bom(rest);
+  rest = str_without_bom(rest);
   lua_newtable(L);
   while (rest.p && rest.len) {
     struct str line = str_split(&rest, '\n');

@@ -114,7 +114,7 @@ static void bring_home(struct request *q)
   str_split(&authority, '/');
   while (n < authority.len && !strchr("/?#", authority.p[n]))
     n++;
-  path = (struct str){authority.p + n, authority.len - n};
+  path = str_from(authority, n);
   authority.len = n;
   if (!str_starts(path, STR("/")))
     buf_addc(&q->path, '/');

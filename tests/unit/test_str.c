@@ -111,13 +111,28 @@ static void distances(void **state)
   assert_int_equal(distance("sitting", "kitten"), 3);
 }
 
+static void without_the_front(void **state)
+{
+  (void)state;
+  assert_true(is(str_from(STR("abc"), 0), "abc"));
+  assert_true(is(str_from(STR("abc"), 2), "c"));
+  assert_true(is(str_from(STR("abc"), 3), ""));
+  assert_true(is(str_without_bom(STR("\xef\xbb\xbf"
+                                     "a")),
+                 "a"));
+  assert_true(
+      is(str_without_bom(STR("\xef\xbb\xbf\xef\xbb\xbf")), "\xef\xbb\xbf"));
+  assert_true(is(str_without_bom(STR("\xef\xbb")), "\xef\xbb"));
+  assert_true(is(str_without_bom(STR("a")), "a"));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equality),        cmocka_unit_test(case_is_ascii),
       cmocka_unit_test(starts_and_ends), cmocka_unit_test(trim),
       cmocka_unit_test(split),           cmocka_unit_test(find),
-      cmocka_unit_test(distances),
+      cmocka_unit_test(distances),       cmocka_unit_test(without_the_front),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
