@@ -89,9 +89,8 @@ static void make_sessions(struct worker *w)
       .ttft_timeout_ns = c->ttft_timeout_ns,
       .idle_timeout_ns = c->idle_timeout_ns,
       .max_answer = c->max_answer,
-      .keep_text = has(w, HOOK_ON_RESPONSE) || has(w, HOOK_SESSION) ||
-                   has(w, HOOK_ON_FIRST_TOKEN) || has(w, HOOK_ON_CHUNK) ||
-                   c->keep_text,
+      .keep_text =
+          has(w, HOOK_ON_RESPONSE) || has(w, HOOK_SESSION) || c->keep_text,
       .on_first_token = has(w, HOOK_ON_FIRST_TOKEN),
       .on_chunk = has(w, HOOK_ON_CHUNK),
   };

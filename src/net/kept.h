@@ -18,15 +18,36 @@ struct kept { /* zeroed: empty, without a ceiling (raw.max) */
 };
 
 void kept_grow(struct kept *k, struct str piece);
+
+/* A token is a few bytes, and to call memcpy costs more than to copy them. */
+static inline void kept_copy(char *to, const char *from, size_t n)
+{
+  if (n > 16) {
+    memcpy(to, from, n);
+  } else if (n >= 8) {
+    memcpy(to, from, 8);
+    memcpy(to + n - 8, from + n - 8, 8);
+  } else if (n >= 4) {
+    memcpy(to, from, 4);
+    memcpy(to + n - 4, from + n - 4, 4);
+  } else if (n) {
+    to[0] = from[0];
+    to[n / 2] = from[n / 2];
+    to[n - 1] = from[n - 1];
+  }
+}
+
 static inline void kept_add(struct kept *k, struct str piece)
 {
+  char *to;
   if (piece.len >= k->room) {
     kept_grow(k, piece);
     return;
   }
-  memcpy(k->raw.p + k->raw.len, piece.p, piece.len);
+  to = k->raw.p + k->raw.len;
   k->raw.len += piece.len;
   k->room -= piece.len;
+  kept_copy(to, piece.p, piece.len);
 }
 
 /* The text of the first `end` bytes of `raw`, where one piece ends and the

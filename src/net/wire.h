@@ -179,6 +179,9 @@ const struct wire_result *wire_so_far(struct wire *w, size_t text_end,
 /* What was kept of WIRE_CONTENT or WIRE_REASONING, still with JSON's escapes:
  * the texts of choice 0 behind each other. */
 struct str wire_kept(const struct wire *w, enum wire_field f);
+/* From the next payload on another callback, with text kept or not; what was
+ * kept goes when not. May be called from within a payload callback. */
+void wire_go_on(struct wire *w, wire_payload_cb *cb, bool keep_text);
 /* Stop as if the callback had returned nonzero for the payload with these
  * ends. Only text may have come since (see wire_settle_cb). */
 void wire_stop_at(struct wire *w, size_t text_end, size_t reasoning_end);

@@ -33,14 +33,17 @@ static void count(struct wire *w, const struct wire_payload *p)
   w->r.refusals += p->fields >> WIRE_REFUSAL & 1;
 }
 
-static void keep(struct wire *w, enum wire_field f, struct str text)
+/* Where its texts go, or NULL. */
+static struct kept *kept_of(struct wire *w, enum wire_field f, int choice)
 {
-  if (f == WIRE_CONTENT)
-    kept_add(&w->text, text);
-  else if (f == WIRE_REASONING)
-    kept_add(&w->reasoning, text);
-  else if (f == WIRE_REFUSAL)
-    kept_add(&w->refusal, text);
+  if (!w->c.keep_text || choice != 0)
+    return NULL;
+  switch (f) {
+  case WIRE_CONTENT: return &w->text;
+  case WIRE_REASONING: return &w->reasoning;
+  case WIRE_REFUSAL: return &w->refusal;
+  default: return NULL;
+  }
 }
 
 /* How much was kept with it included. */
@@ -99,10 +102,10 @@ static void end_tool(struct wire *w)
 static void end_text(struct wire *w, bool part)
 {
   struct wire_choice *c = &w->event.choice;
-  bool kept =
-      w->c.keep_text && choice_number(w, c->index, w->event.position) == 0;
+  int choice = choice_number(w, c->index, w->event.position);
   for (int f = 0; f < WIRE_TEXTS; f++) {
     struct str *text = &c->texts[f];
+    struct kept *kept;
     if (text->len == 0 || (!part && c->parts & BIT(f))) {
       *text = (struct str){NULL, 0};
       continue;
@@ -112,8 +115,9 @@ static void end_text(struct wire *w, bool part)
     w->event.texts++;
     if (c->text.len == 0 && f != WIRE_AUDIO)
       c->text = *text;
+    kept = kept_of(w, (enum wire_field)f, choice);
     if (kept)
-      keep(w, f, *text);
+      kept_add(kept, *text);
     *text = (struct str){NULL, 0};
   }
 }
@@ -312,13 +316,19 @@ static bool is_plain_text(const struct wire_event *e)
          e->waiting.text.len;
 }
 
-static void read_predicted(struct wire *w, struct wire_payload *p)
+/* Per token: the payload is the shape's own, whose choice is among those
+ * chosen, and streams alone have shapes. */
+static void read_predicted(struct wire *w, struct str text)
 {
-  count(w, p);
-  if (w->c.keep_text && p->choice == 0)
-    keep(w, (enum wire_field)__builtin_ctz(p->fields), p->text);
+  struct wire_payload *p = &w->shape.payload;
+  p->text = text;
+  w->r.refusals += p->fields >> WIRE_REFUSAL & 1;
+  if (w->shape.kept)
+    kept_add(w->shape.kept, text);
   note_ends(w, p);
-  tell(w, p);
+  w->r.events++;
+  if (w->cb)
+    w->stopped = w->cb(p, w->ud);
 }
 
 static int read_document(struct wire *w, const struct paths *paths,
@@ -345,15 +355,19 @@ int wire_event_read(struct wire *w, struct str name, struct str data)
 {
   struct wire_event *e = &w->event;
   const struct paths *paths = dialect_paths(&w->c.dialect->stream, name, data);
-  struct wire_payload p;
-  if (wire_shape_match(&w->shape, paths, data, &p)) {
-    read_predicted(w, &p);
+  struct str text;
+  if (wire_shape_match(&w->shape, paths, data, &text)) {
+    read_predicted(w, text);
     return 0;
   }
   if (read_document(w, paths, data) < 0)
     return -1;
-  if (is_plain_text(e))
-    wire_shape_learn(&w->shape, paths, data, &e->waiting, &e->read);
+  if (is_plain_text(e)) {
+    const struct wire_payload *p = &e->waiting;
+    wire_shape_learn(&w->shape, paths, data, p, &e->read);
+    w->shape.kept =
+        kept_of(w, (enum wire_field)__builtin_ctz(p->fields), p->choice);
+  }
   e->waiting.completion_tokens = e->completion_tokens;
   tell_waiting(w);
   if (w->c.hollow && e->listed && !e->told && !e->failed && !w->stopped)

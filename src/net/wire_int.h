@@ -71,6 +71,7 @@ struct wire_shape {
   unsigned tries;        /* to find one */
   const struct paths *paths;
   struct wire_payload payload;
+  struct kept *kept; /* where its text goes; NULL: nowhere */
 };
 
 struct wire_tools {
@@ -133,10 +134,10 @@ void wire_tools_end(struct wire_tools *t);
 
 /* ---- wire_shape.c: the fast path ---- */
 
-/* `data` is the shape's pieces with another non-empty text between: sets
- * *payload, as the walker would. */
+/* `data` is the shape's pieces with another non-empty text between: the
+ * walker would tell the shape's payload with this *text. */
 bool wire_shape_match(const struct wire_shape *s, const struct paths *paths,
-                      struct str data, struct wire_payload *payload);
+                      struct str data, struct str *text);
 /* The walker has read `data`, `read` and nothing else of it. */
 void wire_shape_learn(struct wire_shape *s, const struct paths *paths,
                       struct str data, const struct wire_payload *payload,

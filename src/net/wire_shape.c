@@ -53,7 +53,7 @@ static const char *piece(const struct wire_shape *s, size_t from, size_t to,
 }
 
 bool wire_shape_match(const struct wire_shape *s, const struct paths *paths,
-                      struct str data, struct wire_payload *payload)
+                      struct str data, struct str *text)
 {
   const char *end = data.p + data.len, *inside, *quote;
   if (s->prefix == 0 || paths != s->paths)
@@ -65,8 +65,7 @@ bool wire_shape_match(const struct wire_shape *s, const struct paths *paths,
   if (!quote || quote == inside ||
       piece(s, s->prefix, s->prefix + s->suffix, quote, end) != end)
     return false;
-  *payload = s->payload;
-  payload->text = (struct str){inside, (size_t)(quote - inside)};
+  *text = (struct str){inside, (size_t)(quote - inside)};
   return true;
 }
 

@@ -154,6 +154,17 @@ struct str wire_kept(const struct wire *w, enum wire_field f)
   return buf_str(f == WIRE_CONTENT ? &w->text.raw : &w->reasoning.raw);
 }
 
+void wire_go_on(struct wire *w, wire_payload_cb *cb, bool keep_text)
+{
+  w->cb = cb;
+  w->c.keep_text = keep_text;
+  if (keep_text)
+    return;
+  w->shape.kept = NULL;
+  kept_cut(&w->text, 0);
+  kept_cut(&w->reasoning, 0);
+}
+
 void wire_stop_at(struct wire *w, size_t text_end, size_t reasoning_end)
 {
   w->stopped = 1;

@@ -121,9 +121,8 @@ static void on_first(struct exchange *x)
     x->first(x->ud);
 }
 
-int exchange_on_payload(const struct wire_payload *p, void *ud)
+int exchange_add_payload(struct exchange *x, const struct wire_payload *p)
 {
-  struct exchange *x = ud;
   struct record *r = &x->record;
   r->chunks++;
   x->pool->live.tokens++;
@@ -135,6 +134,11 @@ int exchange_on_payload(const struct wire_payload *p, void *ud)
   add_event(x, p);
   x->hung_up = enough(x);
   return x->hung_up;
+}
+
+int exchange_on_payload(const struct wire_payload *p, void *ud)
+{
+  return exchange_add_plainly(ud, p) ? 0 : exchange_add_payload(ud, p);
 }
 
 static void on_hollow(void *ud)
@@ -325,7 +329,7 @@ static struct wire_config wire_config(const struct exchange *x)
   return (struct wire_config){
       .dialect = q->backend ? q->backend->dialect : NULL,
       .choices = q->choices,
-      .keep_text = keep,
+      .keep_text = keep || x->hooked,
       .keep_tools = keep,
       .keep_body = q->keep_body || (keep && body_is_answer(q)),
       .max_text = x->pool->config.max_answer,
@@ -347,7 +351,6 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
       .method = q->method[0] ? q->method : "POST",
       .headers = own ? own : common_headers(x),
       .body = buf_str(&q->body),
-      .keep_headers = p->config.keep_text,
       .first_ns = q->http.len
                       ? 0
                       : limit(q->ttft_timeout_ns, p->config.ttft_timeout_ns),
@@ -366,6 +369,7 @@ void exchange_start(struct exchange *x, const struct exchange_plan *plan,
   request_url(q, p->config.base_url, p->config.query, &x->url);
   xr.url = buf_cstr(&x->url);
   start_record(x, plan);
+  xr.keep_headers = p->config.keep_text || x->hooked;
   wc = wire_config(x);
   wire_start(x->wire, &wc,
              x->hooked ? exchange_on_hooked_payload : exchange_on_payload, x);

@@ -31,7 +31,7 @@ struct exchange_config {
   const char *request_id_prefix; /* x-request-id: PREFIX + id; NULL: none */
   uint64_t timeout_ns, ttft_timeout_ns, idle_timeout_ns; /* 0: none */
   size_t max_answer; /* bytes kept of one; 0: 64 MiB */
-  bool keep_text;    /* somebody will read text, tool calls and headers */
+  bool keep_text;    /* text, tool calls and headers are read at the end */
   /* The scenario has these hooks; without them a stream never enters Lua. */
   bool on_first_token, on_chunk;
 };

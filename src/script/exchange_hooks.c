@@ -5,9 +5,6 @@
 
 #include "script/exchange_impl.h"
 
-/* So much text is shown, whatever is still to come. */
-enum { TEXT_MAX = 1 << 20 };
-
 /* Let the record say what was known when event i of the unseen arrived. */
 static void show(unsigned i, void *ud)
 {
@@ -23,7 +20,7 @@ static size_t text_end(const struct exchange *x, unsigned i)
 {
   const struct unseen *u = &x->pool->unseen;
   switch (u->source) {
-  case UNSEEN_TEXT: return u->start + (size_t)u->ends[i];
+  case UNSEEN_TEXT: return u->ends[i];
   case UNSEEN_REASONING: return x->text_end;
   case UNSEEN_OWN: break;
   }
@@ -35,7 +32,7 @@ static size_t reasoning_end(const struct exchange *x, unsigned i)
   const struct unseen *u = &x->pool->unseen;
   switch (u->source) {
   case UNSEEN_TEXT: return x->reasoning_end;
-  case UNSEEN_REASONING: return u->start + (size_t)u->ends[i];
+  case UNSEEN_REASONING: return u->ends[i];
   case UNSEEN_OWN: break;
   }
   return u->kept[i].reasoning;
@@ -61,13 +58,15 @@ static void hang_up(struct exchange *x, unsigned i, enum vm_result why)
   xfer_cancel(x->xfer, OUTCOME_CANCELLED, "the scenario hung up");
 }
 
+/* All of them, from where the first one's begins. */
 static struct str raw_texts(const struct unseen *u, const struct wire *w)
 {
   struct str all = u->source == UNSEEN_TEXT ? wire_kept(w, WIRE_CONTENT)
                    : u->source == UNSEEN_REASONING
                        ? wire_kept(w, WIRE_REASONING)
                        : buf_str(&u->own);
-  return (struct str){all.p ? all.p + u->start : "", (size_t)u->ends[u->n - 1]};
+  return (struct str){all.p ? all.p + u->start : "",
+                      u->ends[u->n - 1] - u->start};
 }
 
 /* Each text in whole characters: half of one waits for the next event. */
@@ -76,22 +75,23 @@ static struct str unescape(struct unseen *u, struct joiner *j, struct str raw)
   size_t from = 0;
   buf_reset(&u->plain);
   for (unsigned i = 0; i < u->n; i++) {
-    size_t to = (size_t)u->ends[i];
+    size_t to = u->ends[i] - u->start;
     joiner_add(j, &u->plain, (struct str){raw.p + from, to - from});
-    u->plain_ends[i] = (int32_t)u->plain.len;
+    u->plain_ends[i] = u->plain.len;
     from = to;
   }
   return buf_str(&u->plain);
 }
 
 /* Most texts have no escapes and stay where they are. */
-static void take_texts(struct exchange *x, struct vm_events *e)
+static struct vm_texts texts(void *ud)
 {
+  struct exchange *x = ud;
   struct unseen *u = &x->pool->unseen;
   struct str raw = raw_texts(u, x->wire);
-  bool plain = !x->joiner.waiting && !memchr(raw.p, '\\', raw.len);
-  e->text = plain ? raw : unescape(u, &x->joiner, raw);
-  e->ends = plain ? u->ends : u->plain_ends;
+  if (!x->joiner.waiting && !memchr(raw.p, '\\', raw.len))
+    return (struct vm_texts){raw, u->ends, u->start};
+  return (struct vm_texts){unescape(u, &x->joiner, raw), u->plain_ends, 0};
 }
 
 /* Show them; nonzero when that was the end of the answer. */
@@ -110,12 +110,12 @@ static int see(struct exchange *x)
       .before = u->before,
       .show = show,
       .show_text = show_text,
+      .texts = texts,
       .ud = x,
   };
   enum vm_result result;
   unsigned at;
   size_t text, reasoning;
-  take_texts(x, &e);
   result = vm_stream(p->config.vm, &e, &at);
   show(at, x);
   if (result != VM_OK)
@@ -125,6 +125,8 @@ static int see(struct exchange *x)
   x->text_end = text;
   x->reasoning_end = reasoning;
   u->of = NULL;
+  if (!p->config.on_chunk) /* on_first_token has had its look */
+    wire_go_on(x->wire, exchange_on_payload, p->config.keep_text);
   return result != VM_OK;
 }
 
@@ -162,6 +164,8 @@ static void start(struct unseen *u, struct exchange *x,
 {
   u->of = x;
   u->n = 0;
+  /* No more for on_first_token alone; and none are read after the end. */
+  u->max = x->pool->config.on_chunk && !x->ending ? VM_EVENTS_MAX : 1;
   u->fields = p->fields;
   u->cut = p->cut;
   u->source = source_of(x, p);
@@ -184,6 +188,13 @@ static int start_anew(struct unseen *u, struct exchange *x,
   return 0;
 }
 
+/* Is it one more of the same? */
+static inline bool goes_on(const struct unseen *u, const struct exchange *x,
+                           const struct wire_payload *p)
+{
+  return u->of == x && u->fields == p->fields && u->cut == p->cut;
+}
+
 /* Note where its text ends, from the first one's start. */
 static size_t add_own(struct unseen *u, const struct wire_payload *p)
 {
@@ -193,23 +204,31 @@ static size_t add_own(struct unseen *u, const struct wire_payload *p)
   return u->own.len;
 }
 
+/* One that begins a lot, or ends it, or is not like the others. Apart, or its
+ * needs would cost all of the others something. */
+static __attribute__((noinline)) int on_another(struct exchange *x,
+                                                const struct wire_payload *p)
+{
+  struct unseen *u = &x->pool->unseen;
+  int enough;
+  if (!goes_on(u, x, p) && start_anew(u, x, p))
+    return 1;
+  enough = exchange_add_payload(x, p);
+  u->ends[u->n++] = u->source == UNSEEN_TEXT        ? p->text_end
+                    : u->source == UNSEEN_REASONING ? p->reasoning_end
+                                                    : add_own(u, p);
+  if (u->n < u->max && !enough)
+    return 0;
+  return see(x) || enough;
+}
+
 int exchange_on_hooked_payload(const struct wire_payload *p, void *ud)
 {
   struct exchange *x = ud;
   struct unseen *u = &x->pool->unseen;
-  bool goes_on = u->of == x && u->fields == p->fields && u->cut == p->cut;
-  size_t end;
-  if (!goes_on && start_anew(u, x, p))
-    return 1;
-  exchange_on_payload(p, x);
-  if (u->source == UNSEEN_TEXT)
-    end = p->text_end - u->start;
-  else if (u->source == UNSEEN_REASONING)
-    end = p->reasoning_end - u->start;
-  else
-    end = add_own(u, p);
-  u->ends[u->n++] = (int32_t)end;
-  if (u->n < VM_EVENTS_MAX && end < TEXT_MAX && !x->hung_up && !x->ending)
-    return 0;
-  return see(x) || x->hung_up;
+  if (u->source != UNSEEN_TEXT || u->n + 1 >= u->max || !goes_on(u, x, p) ||
+      !exchange_add_plainly(x, p))
+    return on_another(x, p);
+  u->ends[u->n++] = p->text_end;
+  return 0;
 }

@@ -42,19 +42,19 @@ enum unseen_source { UNSEEN_TEXT, UNSEEN_REASONING, UNSEEN_OWN };
  * each other in one place. */
 struct unseen {
   struct exchange *of; /* NULL: there are none */
-  unsigned n;
+  unsigned n, max;
   unsigned fields; /* of each, as in a payload, */
   bool cut;        /* and this */
   enum unseen_source source;
-  size_t start;                /* there the first one's text begins */
-  uint32_t before;             /* events of the answer before the first */
-  int32_t ends[VM_EVENTS_MAX]; /* of the texts as they came, from `start` */
+  size_t start;               /* there the first one's text begins, */
+  size_t ends[VM_EVENTS_MAX]; /* and there each of them ends, as they came */
+  uint32_t before;            /* events of the answer before the first */
   struct buf own;
   struct {
     size_t text, reasoning; /* that wire had kept, where `ends` doesn't say */
   } kept[VM_EVENTS_MAX];
   struct buf plain; /* the texts without escapes, if there are any, */
-  int32_t plain_ends[VM_EVENTS_MAX]; /* and their ends */
+  size_t plain_ends[VM_EVENTS_MAX]; /* and their ends */
 };
 
 struct exchange_pool {
@@ -64,7 +64,26 @@ struct exchange_pool {
   struct unseen unseen;
 };
 
-/* exchange.c: a payload's place in the record; nonzero: that is enough. */
+/* exchange.c: a payload's place in the record. Nonzero: that is enough; so
+ * says the client that hangs up, with cancel_after of the request. */
+int exchange_add_payload(struct exchange *x, const struct wire_payload *p);
+
+/* The same for all but a few payloads, without a call. False: not for this
+ * one, and nothing is done. */
+static inline bool exchange_add_plainly(struct exchange *x,
+                                        const struct wire_payload *p)
+{
+  struct record *r = &x->record;
+  if (!r->first_answer_ns || r->n_events == x->events_cap || p->choice ||
+      p->completion_tokens >= 0 || x->request.cancel_after_tokens)
+    return false;
+  r->chunks++;
+  x->pool->live.tokens++;
+  r->last_token_ns = x->arrival_ns;
+  x->events[r->n_events++] = record_event_make(r->sent_ns, x->arrival_ns, 0, 0);
+  return true;
+}
+
 int exchange_on_payload(const struct wire_payload *p, void *ud);
 
 /* exchange_hooks.c: instead, when hooks want to see it. They are called when

@@ -121,6 +121,7 @@ static void make_loop(lua_State *L, struct vm *vm)
   lua_call(L, 6, 2);
   vm_set_ref(L, REF_STREAM);
   response_set_index(L);
+  state[STATE_BEFORE] = -1;
   vm->stream_state = state;
 }
 
@@ -152,12 +153,28 @@ static void call_first(lua_State *L, struct vm *vm)
   lua_call(L, 1, 0);
 }
 
+/* [-0, +1, m] */
+static void push_texts(lua_State *L, struct vm *vm, const struct vm_events *e)
+{
+  struct vm_texts t;
+  if (!vm->stream_texts) {
+    lua_pushnil(L);
+    return;
+  }
+  vm_guard(vm);
+  t = e->texts(e->ud);
+  for (unsigned i = 0; i < e->n; i++)
+    vm->stream_state[STATE_ENDS + i] = (int32_t)(t.ends[i] - t.start);
+  vm_unguard(vm);
+  lua_pushlstring(L, t.all.len ? t.all.p : "", t.all.len);
+}
+
 /* A single event needs no loop. [-0, +1, e] */
 static void call_once(lua_State *L, struct vm *vm, const struct vm_events *e)
 {
   vm_push_hook(vm, HOOK_ON_CHUNK);
   vm_push_ref(L, REF_RESPONSE);
-  lua_pushlstring(L, e->text.len ? e->text.p : "", e->text.len);
+  push_texts(L, vm, e);
   lua_call(L, 2, 1);
 }
 
@@ -166,18 +183,9 @@ static void call_loop(lua_State *L, struct vm *vm, const struct vm_events *e,
                       struct response_box *box)
 {
   int32_t *state = vm->stream_state;
-  if (!state) {
-    make_loop(L, vm);
-    state = vm->stream_state;
-  }
   vm_push_ref(L, REF_STREAM);
   lua_pushinteger(L, (lua_Integer)e->n);
-  if (vm->stream_texts) {
-    memcpy(state + STATE_ENDS, e->ends, e->n * sizeof *e->ends);
-    lua_pushlstring(L, e->text.len ? e->text.p : "", e->text.len);
-  } else {
-    lua_pushnil(L);
-  }
+  push_texts(L, vm, e);
   state[STATE_AT] = 1;
   state[STATE_BEFORE] = (int32_t)e->before;
   *vm->stream_id = (double)e->response->record->id;
@@ -195,6 +203,8 @@ static int run_events(lua_State *L)
   if (!scenario_has(vm->scenario, HOOK_ON_CHUNK))
     return 0;
   vm->hook = HOOK_ON_CHUNK;
+  if (!vm->stream_state)
+    make_loop(L, vm);
   if (e->n == 1)
     call_once(L, vm, e);
   else

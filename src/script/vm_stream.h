@@ -11,17 +11,26 @@
 /* Events that are shown in one go. */
 enum { VM_EVENTS_MAX = 256 };
 
+/* Of a lot of events: all of them, one behind the other, and where each one's
+ * ends, in a place that they begin at `start` of. */
+struct vm_texts {
+  struct str all;
+  const size_t *ends;
+  size_t start;
+};
+
 struct vm_events {
   const struct response *response;
   unsigned n;      /* 1 to VM_EVENTS_MAX */
   uint32_t before; /* events of the answer before these; 0: on_first_token */
-  struct str text; /* of all of them, one behind the other … */
-  const int32_t *ends; /* … and where each one's text ends in it */
   /* Make *response say what was known when event i (from 0) arrived. Before
    * a hook reads it, and only then. It neither allocates nor fails. */
   void (*show)(unsigned i, void *ud);
   /* The same for the texts so far, besides. */
   void (*show_text)(unsigned i, void *ud);
+  /* The events' own texts. Asked once at most, and only for a hook that takes
+   * them: then of every lot of an answer's events, in their order. */
+  struct vm_texts (*texts)(void *ud);
   void *ud;
 };
 

@@ -110,6 +110,16 @@ def rounds(*functions):
     return results
 
 
+def rotating_rounds(n, *functions):
+    """n rounds, of which each begins with another one."""
+    results = [[] for _ in functions]
+    for i in range(n):
+        for j in range(len(functions)):
+            k = (i + j) % len(functions)
+            results[k].append(functions[k]())
+    return results
+
+
 def median(results, of):
     return statistics.median(map(of, results))
 
@@ -252,11 +262,14 @@ def scripts(home, **hooks):
 
 def hook_costs(sender, path, unit, per, **hooks):
     """A row for each hook: CPU time beside a run without one, as the median of
-    the ratios of neighbours. Yields (name, hooked, bare, ratio)."""
+    the ratios of neighbours. They differ by less than two runs of the same do,
+    so there are more rounds, in which each stands in every place. Yields
+    (name, hooked, bare, ratio)."""
     with tempfile.TemporaryDirectory() as home:
         files = scripts(home, **{h: text for h, (_, text) in hooks.items()})
-        results = rounds(*(lambda f=f: stoke(sender, path, 64, f)
-                           for f in files.values()))
+        results = rotating_rounds(
+            3 * ROUNDS, *(lambda f=f: stoke(sender, path, 64, f)
+                          for f in files.values()))
     bare, *hooked = [[r["cpu_s"] / per(r) * unit for r in kept]
                      for kept in results]
     for name, costs in zip(hooks, hooked):

@@ -267,6 +267,39 @@ def test_first_token_once(run):
         f"first\t{i}\t1\t1\ttrue\ttrue\ttext/event-stream", f"last\t{i}")]
 
 
+def test_first_token_alone_sees_the_first_event(run):
+    """And the others of its read are counted as ever."""
+    r = run("""
+    on_first_token = function(r)
+      print("first", r.id, r.chunks, r.text, r.tokens)
+    end""", [b"".join(text(f"{i} ") for i in range(1, 400)) + delta("stop")],
+            "-n", 2, "-c", 1)
+    assert r.outcomes == {"ok": 2}
+    lines = [q for q in (r.out + r.err).splitlines() if q.startswith("first")]
+    assert lines == ["first\t1\t1\t1 \tnil", "first\t2\t1\t1 \tnil"]
+    assert {q["chunks"] for q in r.requests} == {399}
+
+
+def test_first_token_beside_on_response_keeps_the_text(run):
+    r = run("""
+    on_first_token = function(r) print("first", r.chunks, r.text) end,
+    on_response = function(r) print("last", r.chunks, r.text) end""",
+            [text("a") + text("b"), delta("stop")], "-n", 1)
+    lines = [q for q in (r.out + r.err).splitlines() if "\t" in q]
+    assert lines == ["first\t1\ta", "last\t2\tab"]
+
+
+def test_a_hook_that_takes_no_text_reads_it_all_the_same(run):
+    r = run("""
+    on_chunk = function(r) print(r.chunks .. "|" .. r.text .. "|") end""",
+            [text("a") + event(b"\\ud83d") + event(b"\\ude00!"), 0.02,
+             text("b"), delta("stop")], "-n", 1)
+    assert r.outcomes == {"ok": 1}
+    lines = [q for q in (r.out + r.err).splitlines() if q.count("|") == 2]
+    assert lines == ["1|a|", "2|a|", "3|a\U0001f600!|",
+                     "4|a\U0001f600!b|"]
+
+
 @pytest.mark.parametrize("hook, words", [
     ("on_chunk = function(r, t) error('no ' .. t) end", "case.lua:2: no one "),
     ("on_first_token = function(r) local x = nil; x.y = 1 end", "case.lua:2:"),

@@ -1094,6 +1094,47 @@ static void what_adds_up_is_never_predicted(void **state)
         "CR0 a|CR0 b|CR0 c|-> ok text=abc reasoning=xxx");
 }
 
+static int forget_text(const struct wire_payload *p, void *ud)
+{
+  struct wire *w = *(struct wire **)ud;
+  (void)p;
+  wire_go_on(w, NULL, false);
+  return 0;
+}
+
+/* In the middle of a shape that has been learnt, too. */
+static void text_is_kept_until_nobody_wants_it(void **state)
+{
+  static const char a[] =
+      "data: {\"choices\":[{\"delta\":{\"content\":\"abc\"}}]}\n\n";
+  struct wire_config config = {.dialect = wire_dialect_find("chat"),
+                               .keep_text = true};
+  struct wire *w = wire_new();
+  (void)state;
+  for (int keep = 0; keep < 2; keep++) {
+    wire_start(w, &config, NULL, NULL);
+    wire_head(w, 200, STR("text/event-stream"));
+    for (int i = 0; i < 3; i++)
+      wire_feed(w, a, strlen(a));
+    assert_int_equal(wire_kept(w, WIRE_CONTENT).len, 9);
+    wire_go_on(w, NULL, keep);
+    for (int i = 0; i < 2; i++)
+      wire_feed(w, a, strlen(a));
+    assert_int_equal(wire_kept(w, WIRE_CONTENT).len, keep ? 15 : 0);
+    wire_end(w, true);
+    assert_int_equal(wire_result(w)->events, 5);
+    assert_int_equal(wire_result(w)->text.len, keep ? 15 : 0);
+  }
+  wire_start(w, &config, forget_text, &w);
+  wire_head(w, 200, STR("text/event-stream"));
+  for (int i = 0; i < 3; i++)
+    wire_feed(w, a, strlen(a));
+  assert_int_equal(wire_kept(w, WIRE_CONTENT).len, 0);
+  wire_end(w, true);
+  assert_int_equal(wire_result(w)->events, 3);
+  wire_free(w);
+}
+
 /* ---- events that differ in more than their text ---- */
 
 #define STAMPED(stamp, t, pad)                                                 \
@@ -1105,15 +1146,15 @@ static void assert_predicted(const char *events, const char *last, bool want)
 {
   struct wire_config config = {.dialect = wire_dialect_find("chat")};
   struct wire *w = wire_new();
-  struct wire_payload p;
-  struct str data = str_of(last);
+  struct str data = str_of(last), text;
   data = str_trim((struct str){data.p + 5, data.len - 5});
   wire_start(w, &config, NULL, NULL);
   wire_head(w, 200, STR("text/event-stream"));
   wire_feed(w, events, strlen(events));
-  assert_int_equal(wire_shape_match(&w->shape, w->shape.paths, data, &p), want);
+  assert_int_equal(wire_shape_match(&w->shape, w->shape.paths, data, &text),
+                   want);
   if (want)
-    assert_true(str_eq(p.text, STR("c")));
+    assert_true(str_eq(text, STR("c")));
   wire_free(w);
 }
 
@@ -1347,6 +1388,7 @@ int main(void)
       cmocka_unit_test(bodies_are_kept_when_asked),
       cmocka_unit_test(a_callback_stops_the_feed),
       cmocka_unit_test(collectors_are_asked_before_more_than_text_changes),
+      cmocka_unit_test(text_is_kept_until_nobody_wants_it),
       cmocka_unit_test(collectors_may_go_on),
       cmocka_unit_test(lookalikes_of_the_last_event),
       cmocka_unit_test(what_stands_behind_the_text_is_compared),
