@@ -12,6 +12,7 @@
 #include "data/csv.h"
 #include "data/data_impl.h"
 #include "data/flaws.h"
+#include "data/token_hash.h"
 #include "data/trace_time.h"
 #include "data/window.h"
 
@@ -27,6 +28,61 @@ static int open_file(const char *path, const char *shown, struct err *e)
   return err_add(e, "%s: not a regular file", shown);
 }
 
+/* ---- changes ---- */
+
+/* Of the first and the last bytes of the file's first `size`. */
+static uint64_t ends_of(int fd, uint64_t size)
+{
+  enum { END = 4096 };
+  char both[2 * END];
+  size_t len = size < END ? (size_t)size : END;
+  if (window_read_at(fd, both, len, 0) < 0 ||
+      window_read_at(fd, both + len, len, size - len) < 0)
+    return 0;
+  return token_hash(both, 2 * len);
+}
+
+static void note_version(struct data_file *f)
+{
+  struct stat st = {0};
+  fstat(f->fd, &st);
+  f->version = (struct data_version){(uint64_t)st.st_size, st.st_mtim, 0};
+}
+
+/* Is it still the file that was indexed? One that only grew is: whoever
+ * appends to it takes nothing from the rows before. */
+static bool unchanged(const struct data_file *f)
+{
+  const struct data_version *v = &f->version;
+  struct stat st;
+  if (fstat(f->fd, &st) < 0 || (uint64_t)st.st_size < v->size)
+    return false;
+  if ((uint64_t)st.st_size > v->size)
+    return ends_of(f->fd, v->size) == v->ends;
+  return st.st_mtim.tv_sec == v->written.tv_sec &&
+         st.st_mtim.tv_nsec == v->written.tv_nsec;
+}
+
+/* The index, of a file that nobody writes meanwhile. */
+static int index_unchanged(struct data_file *f, const struct data_options *o,
+                           struct err *e)
+{
+  struct stat st;
+  int rc;
+  note_version(f);
+  rc = data_index(f, o, e);
+  f->version.ends = ends_of(f->fd, f->version.size);
+  if (fstat(f->fd, &st) == 0 && (uint64_t)st.st_size == f->version.size &&
+      unchanged(f))
+    return rc;
+  return err_add(e,
+                 "%s: the file changed while it was read: who writes it must "
+                 "be done before it is used",
+                 f->shown);
+}
+
+/* ---- opening ---- */
+
 struct data_file *data_open(const char *path, const char *shown,
                             const struct data_options *o, struct err *e)
 {
@@ -40,7 +96,7 @@ struct data_file *data_open(const char *path, const char *shown,
   f->shown = mem_strdup(shown);
   f->info.shown = f->shown;
   shape_init(&f->shape, o->block ? o->block : 512);
-  if (data_index(f, o, e) == 0)
+  if (index_unchanged(f, o, e) == 0)
     return f;
   data_close(f);
   return NULL;
@@ -123,10 +179,17 @@ int data_read(const struct data_file *f, uint64_t i, struct buf *out,
   char *to;
   buf_reset(out);
   to = buf_reserve(out, len + 1);
-  if (window_read_at(f->fd, to, len, row_index_offset(&f->rows, i)) < 0)
+  if (window_read_at(f->fd, to, len, row_index_offset(&f->rows, i)) < 0 &&
+      errno)
     return err_add(e, "%s: row %llu cannot be read: %s", f->shown,
-                   (unsigned long long)i + 1,
-                   errno ? strerror(errno) : "the file became shorter");
+                   (unsigned long long)i + 1, strerror(errno));
+  if (!unchanged(f))
+    return err_add(
+        e,
+        "%s: the file changed while the run read it, and row %llu is "
+        "not the one that was checked (a new file that is renamed "
+        "into its place does no harm)",
+        f->shown, (unsigned long long)i + 1);
   out->len = len;
   if (f->info.container == CONTAINER_JSONL ||
       f->info.container == CONTAINER_ARRAY)

@@ -3,7 +3,9 @@
  * data_open looks at every byte of the file (hundreds of megabytes a second)
  * and keeps 8 bytes a row; a row is read again each time it is asked for. So a
  * file of many gigabytes takes little memory, and what is wrong with it is
- * said with its line before the first request. */
+ * said with its line before the first request. A file that is written to while
+ * it is in use is noticed at the next row, unless it only grew; one that was
+ * deleted or replaced is read on as it was. */
 #ifndef STOKE_DATA_DATA_FILE_H
 #define STOKE_DATA_DATA_FILE_H
 
@@ -49,7 +51,7 @@ struct data_info data_info(const struct data_file *f);
 
 /* Row `i` (0-based, < rows) to *out, which is reset first: a line's text, a
  * JSON value, or a CSV record. JSON's lone surrogates are mended. 0, or -1
- * and why with the file and the line: it changed since it was opened. */
+ * and why with the file: it changed since it was opened. */
 int data_read(const struct data_file *f, uint64_t i, struct buf *out,
               struct err *e);
 /* The 1-based line where row `i` begins; reads the file up to there. */

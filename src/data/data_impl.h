@@ -3,15 +3,25 @@
 #ifndef STOKE_DATA_DATA_IMPL_H
 #define STOKE_DATA_DATA_IMPL_H
 
+#include <time.h>
+
 #include "data/data_file.h"
 #include "data/row_index.h"
 #include "data/shape.h"
+
+/* A file as it was when it was indexed. */
+struct data_version {
+  uint64_t size;
+  struct timespec written;
+  uint64_t ends; /* a hash of its first and last bytes */
+};
 
 /* Columns of a CSV trace. */
 enum { COLUMN_TIME, COLUMN_INPUT, COLUMN_OUTPUT, COLUMN_COUNT };
 
 struct data_file {
   int fd;
+  struct data_version version;
   char *path, *shown;
   struct data_info info;
   struct row_index rows;

@@ -5,11 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
+#include "data/window.h"
 
 /* The folder; false when the user has none. */
 static bool folder(struct buf *path)
@@ -32,31 +33,32 @@ static bool file(struct buf *path, const struct token_source *source)
   return true;
 }
 
-int token_cache_load(struct token_index *x, const struct token_source *source)
+/* More than the largest index there can be. */
+#define SIZE_MAX_READ (INT64_C(1) << 30)
+
+/* Read, not mapped: a file that shrinks would kill the run. */
+void *token_cache_load(struct token_index *x, const struct token_source *source)
 {
   struct buf path = {0};
   struct stat st;
-  void *block = MAP_FAILED;
-  int fd =
-      file(&path, source) ? open(buf_cstr(&path), O_RDONLY | O_CLOEXEC) : -1;
+  void *block = NULL;
+  int fd = file(&path, source)
+               ? open(buf_cstr(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+               : -1;
   buf_free(&path);
   if (fd < 0)
-    return -1;
-  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-    block = mmap(NULL, (size_t)st.st_size, PROT_READ,
-                 MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    return NULL;
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+      st.st_size < SIZE_MAX_READ) {
+    block = mem_alloc((size_t)st.st_size);
+    if (window_read_at(fd, block, (size_t)st.st_size, 0) < 0 ||
+        token_index_open(x, block, (size_t)st.st_size, source) < 0) {
+      mem_free(block);
+      block = NULL;
+    }
+  }
   close(fd);
-  if (block == MAP_FAILED)
-    return -1;
-  if (token_index_open(x, block, (size_t)st.st_size, source) == 0)
-    return 0;
-  munmap(block, (size_t)st.st_size);
-  return -1;
-}
-
-void token_cache_close(struct token_index *x)
-{
-  munmap((void *)(uintptr_t)x->block, x->size);
+  return block;
 }
 
 static bool write_all(int fd, const char *p, size_t size)

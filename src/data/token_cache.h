@@ -7,10 +7,10 @@
 
 #include "data/token_index.h"
 
-/* Maps the block that was made from `source` and opens it. 0, or -1 when
- * there is none that is whole. Close with token_cache_close. */
-int token_cache_load(struct token_index *x, const struct token_source *source);
-void token_cache_close(struct token_index *x);
+/* Reads the block that was made from `source` and opens it. The block
+ * (mem_free), or NULL when there is none that is whole. */
+void *token_cache_load(struct token_index *x,
+                       const struct token_source *source);
 /* Keeps a block for the next time, if that can be done. */
 void token_cache_save(const void *block, size_t size,
                       const struct token_source *source);

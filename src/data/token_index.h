@@ -3,7 +3,7 @@
  * over them, the merges of a BPE, the scores of a Unigram, and the rest of
  * tokenizer.json as text. The block is position-independent, so the same
  * bytes are built in memory (token_builder.h), written to the user's cache
- * and mapped from there (token_cache.h).
+ * and read from there (token_cache.h).
  *
  *   header | config | offsets | flags | slots | merges | bytes | scores
  *          | sorted | seams | keys
@@ -109,7 +109,7 @@ enum token_section {
   TOKEN_KEYS,
   TOKEN_SECTIONS
 };
-/* Adds a flag to an id of a block that was built, not mapped: then
+/* Adds a flag to an id of a block that was just built: then
  * token_index_seal has to follow. */
 void token_index_mark(const struct token_index *x, uint32_t id, uint8_t flag);
 void token_index_seal(const struct token_index *x);

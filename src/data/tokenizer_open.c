@@ -1,19 +1,24 @@
 /* tokenizer_open.c -- a tokenizer from its file. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "data/foreign.h"
 #include "data/hub.h"
 #include "data/token_cache.h"
 #include "data/tokenizer_file.h"
 #include "data/tokenizer_parts.h"
+#include "data/window.h"
 
 /* Smaller files are read faster than their index. */
 #define CACHE_FROM (256 * 1024)
+
+/* Several times the largest of the models there are. */
+enum { FILE_MAX_MIB = 256 };
 
 /* What there is to do about a file that is not there. */
 static int say_missing(const char *path, struct err *e)
@@ -35,34 +40,48 @@ static int say_missing(const char *path, struct err *e)
   return -1;
 }
 
-/* Maps a file; {NULL, 0} and a message when that cannot be done. */
-static struct str map_file(const char *path, struct err *e)
+/* What is wrong with the file before it is read, or NULL. */
+static const char *trouble_of(const struct stat *st, char why[80])
+{
+  if (!S_ISREG(st->st_mode))
+    return "not a file";
+  if (st->st_size == 0)
+    return "the file is empty";
+  if (st->st_size <= (off_t)FILE_MAX_MIB << 20)
+    return NULL;
+  snprintf(why, 80, "larger than %d MiB, which no tokenizer is", FILE_MAX_MIB);
+  return why;
+}
+
+/* Read, not mapped: a file that shrinks meanwhile would kill the process.
+ * -1 and a message when that cannot be done. */
+static int read_file(const char *path, bool in_folder, struct buf *text,
+                     struct err *e)
 {
   struct stat st;
-  void *p;
+  char room[80];
+  const char *why;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 || fstat(fd, &st) < 0) {
-    if (errno == ENOENT)
+    if (errno == ENOENT && in_folder)
+      err_add(e, "%s: there is no such file in that folder", path);
+    else if (errno == ENOENT)
       say_missing(path, e);
     else
       err_add(e, "%s: %s", path, strerror(errno));
     if (fd >= 0)
       close(fd);
-    return (struct str){NULL, 0};
+    return -1;
   }
-  if (!S_ISREG(st.st_mode) || st.st_size == 0) {
-    err_add(e, "%s: %s", path,
-            S_ISREG(st.st_mode) ? "the file is empty" : "not a file");
-    close(fd);
-    return (struct str){NULL, 0};
+  why = trouble_of(&st, room);
+  if (!why) {
+    char *to = buf_reserve(text, (size_t)st.st_size);
+    if (window_read_at(fd, to, (size_t)st.st_size, 0) < 0)
+      why = errno ? strerror(errno) : "the file became shorter as it was read";
   }
-  p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd,
-           0);
-  if (p == MAP_FAILED)
-    err_add(e, "%s: %s", path, strerror(errno));
   close(fd);
-  return p == MAP_FAILED ? (struct str){NULL, 0}
-                         : (struct str){p, (size_t)st.st_size};
+  text->len = why ? 0 : (size_t)st.st_size;
+  return why ? err_add(e, "%s: %s", path, why) : 0;
 }
 
 /* The index of a text that is not in the cache. */
@@ -132,16 +151,18 @@ static int open_index(struct tokenizer *t, const char *name, struct str text,
                       bool cache, struct err *e)
 {
   struct token_source source = {.size = text.len};
+  bool kept;
   token_file_hash(text.p, text.len, source.hash);
   cache = cache && text.len >= CACHE_FROM;
-  t->mapped = cache && token_cache_load(&t->index, &source) == 0;
-  if (!t->mapped && build_index(t, name, text, &source, e) < 0)
+  t->block = cache ? token_cache_load(&t->index, &source) : NULL;
+  kept = t->block;
+  if (!kept && build_index(t, name, text, &source, e) < 0)
     return -1;
   if (init_parts(t, name, e) < 0)
     return -1;
-  if (!t->mapped)
+  if (!kept)
     finish_index(t);
-  if (!t->mapped && cache)
+  if (!kept && cache)
     token_cache_save(t->index.block, t->index.size, &source);
   return 0;
 }
@@ -172,24 +193,24 @@ struct tokenizer *tokenizer_read(const char *name, struct str text,
 struct tokenizer *tokenizer_open(const char *path, struct err *e)
 {
   struct tokenizer *t = NULL;
-  struct buf file = {0};
+  struct buf file = {0}, text = {0};
   const char *why;
   struct stat st;
-  struct str text;
   bool there = stat(path, &st) == 0;
+  bool in_folder = there && S_ISDIR(st.st_mode);
   char *in_hub = there ? NULL : hub_find(path, "tokenizer.json");
   buf_adds(&file, in_hub ? in_hub : path);
-  if (there && S_ISDIR(st.st_mode))
+  if (in_folder)
     buf_adds(&file, "/tokenizer.json");
   mem_free(in_hub);
-  text = map_file(buf_cstr(&file), e);
-  if (text.p && (why = foreign_file(text))) {
-    err_add(e, "%s: %s", buf_cstr(&file), why);
-    munmap((void *)(uintptr_t)text.p, text.len);
-  } else if (text.p) {
-    t = open_text(buf_cstr(&file), text, true, e);
-    munmap((void *)(uintptr_t)text.p, text.len);
+  if (read_file(buf_cstr(&file), in_folder, &text, e) == 0) {
+    why = foreign_file(buf_str(&text));
+    if (why)
+      err_add(e, "%s: %s", buf_cstr(&file), why);
+    else
+      t = open_text(buf_cstr(&file), buf_str(&text), true, e);
   }
+  buf_free(&text);
   buf_free(&file);
   return t;
 }
@@ -205,8 +226,6 @@ void tokenizer_free(struct tokenizer *t)
   token_decoder_deinit(&t->decoder);
   bpe_deinit(&t->bpe);
   wordpiece_deinit(&t->wordpiece);
-  if (t->mapped)
-    token_cache_close(&t->index);
   mem_free(t->block);
   unicode_deinit(&t->unicode);
   mem_free(t);

@@ -16,8 +16,7 @@
 struct tokenizer {
   struct unicode unicode;
   struct token_index index;
-  void *block; /* the index's, when it was built; else it is mapped */
-  bool mapped;
+  void *block; /* the index's */
   struct normalizer normalizer;
   struct added_tokens added;
   struct pretokenizer pretokenizer;

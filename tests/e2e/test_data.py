@@ -106,6 +106,55 @@ def test_b101_bodies_are_valid_whatever_the_rows(stoke, server, tmp_path):
     assert last_words(server) == ["1:a\ufffdb", "2:\U0001f600", "3:x\ufffdy"]
 
 
+@pytest.mark.asan
+@pytest.mark.parametrize("change", ["shorter", "as long", "another"])
+def test_a_file_that_changes_during_the_run(stoke, raw_server, tmp_path,
+                                            change):
+    """What was measured is there, and the message says what went wrong."""
+    rows = tmp_path / "rows.csv"
+
+    def answer(request):
+        if len(server.requests) == 3:
+            with rows.open("r+b") as f:
+                if change == "shorter":
+                    f.truncate(10)
+                elif change == "as long":
+                    f.write(rows.read_bytes().replace(b"row", b"ROW"))
+                else:
+                    f.write(b"prompt,x\n" + b"another,2\n" * 100)
+        return stream(text("one "), text("two"), delta("stop"), usage(3, 2))
+
+    server = raw_server(answer)
+    (tmp_path / "next.lua").write_text(NEXT)
+    rows.write_text("prompt,x\n" + "".join(f"row {i},1\n" for i in range(50)))
+    r = stoke.load(server.url, "next.lua", "-P", "file=rows.csv", "-n", 50,
+                   "-c", 1, "--threads", 0, code=1)
+    assert "rows.csv: the file changed while the run read it" in r.err
+    assert r.outcomes["ok"] == 3
+    assert last_words(server) == ["1:row 0", "2:row 1", "3:row 2"]
+
+
+def test_a_file_that_only_grows_or_goes_is_read_on(stoke, raw_server, tmp_path):
+    rows = tmp_path / "rows.csv"
+
+    def answer(request):
+        if len(server.requests) == 3:
+            with rows.open("a") as f:
+                f.write("late,1\n")
+        if len(server.requests) == 5:
+            rows.unlink()
+            rows.write_text("other\nlines\n")
+        return stream(text("one "), text("two"), delta("stop"), usage(3, 2))
+
+    server = raw_server(answer)
+    (tmp_path / "next.lua").write_text(NEXT)
+    rows.write_text("prompt,x\n" + "".join(f"row {i},1\n" for i in range(9)))
+    r = stoke.load(server.url, "next.lua", "-P", "file=rows.csv", "-n", 50,
+                   "-c", 1, "--threads", 0)
+    assert r.outcomes == {"ok": 9}
+    assert last_words(server) == [f"{i + 1}:row {i}" for i in range(9)]
+
+
 # ---- the ready scenarios ----
 
 @pytest.mark.asan

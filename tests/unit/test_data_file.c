@@ -5,6 +5,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/mem.h"
 #include "data_box.h"
@@ -611,8 +614,111 @@ static void a_file_that_shrank_is_told(void **state)
   (void)state;
   assert_int_equal(truncate(b.path, 5), 0);
   assert_int_equal(data_read(b.file, 2, &b.row, &b.err), -1);
-  assert_non_null(strstr(err_text(&b.err), "s.txt: row 3 cannot be read: the "
-                                           "file became shorter"));
+  assert_non_null(strstr(err_text(&b.err), "s.txt: the file changed while the "
+                                           "run read it, and row 3 "));
+  data_box_close(&b);
+}
+
+/* As another program that opens the file and writes into it. Clocks of files
+ * tick slowly: ours is told to be another one. */
+static void overwrite(const char *path, long at, const char *text)
+{
+  struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+  FILE *f = fopen(path, "r+b");
+  assert_non_null(f);
+  fseek(f, at, SEEK_SET);
+  fputs(text, f);
+  fclose(f);
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static const struct change {
+  const char *name, *text;
+  long at;
+  bool same; /* rows are what they were */
+} changes[] = {
+    {"as long.csv", "xx,9\nyy,8\n", 6, false},
+    {"longer.csv", "zz,9\nyy,8\nxx,7\nww,6\n", 6, false},
+    {"its head.csv", "b,aaaaa\n1,2\n3,4\n5,6\n", 0, false},
+    {"appended.csv", "ww,6\n", 16, true},
+};
+
+/* A file that is written to while it is in use. */
+static void a_file_that_is_overwritten(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    const struct change *c = &changes[i];
+    struct data_box b = data_box(c->name, STR("a,bbb\nuu,1\nvv,2\n"), PLAIN);
+    int rc;
+    assert_non_null(b.file);
+    overwrite(b.path, c->at, c->text);
+    rc = data_read(b.file, 0, &b.row, &b.err);
+    if ((rc == 0) != c->same)
+      fail_msg("%s: %d", c->name, rc);
+    if (rc == 0)
+      assert_string_equal(buf_cstr(&b.row), "uu,1");
+    data_box_close(&b);
+  }
+}
+
+struct appender {
+  const char *path;
+  atomic_bool stop;
+};
+
+static void *append(void *ud)
+{
+  struct appender *a = ud;
+  FILE *f = fopen(a->path, "a");
+  assert(f);
+  while (!atomic_load(&a->stop)) {
+    fputs("another line\n", f);
+    fflush(f);
+    usleep(20);
+  }
+  fclose(f);
+  return NULL;
+}
+
+/* One that is still being written when it is opened has no end yet. */
+static void a_file_that_grows_as_it_is_opened(void **state)
+{
+  struct buf text = {0};
+  struct data_box b;
+  struct appender a = {0};
+  pthread_t thread;
+  (void)state;
+  for (int i = 0; i < 200000; i++)
+    buf_adds(&text, "a line of text\n");
+  b = data_box("grows.txt", buf_str(&text), PLAIN);
+  assert_non_null(b.file);
+  a.path = b.path;
+  assert_int_equal(pthread_create(&thread, NULL, append, &a), 0);
+  /* Until both did something at the same time, which takes one try. */
+  for (int i = 0; b.file && i < 2000; i++) {
+    struct data_options o = PLAIN;
+    data_close(b.file);
+    b.file = data_open(b.path, "grows.txt", &o, &b.err);
+  }
+  atomic_store(&a.stop, true);
+  pthread_join(thread, NULL);
+  assert_string_equal(err_text(&b.err),
+                      "grows.txt: the file changed while it was read: who "
+                      "writes it must be done before it is used\n");
+  data_box_close(&b);
+  buf_free(&text);
+}
+
+/* Who holds the file keeps it: its name may go to another one. */
+static void a_file_that_is_replaced(void **state)
+{
+  struct data_box b = data_box("r.txt", STR("one\ntwo\n"), PLAIN);
+  (void)state;
+  assert_int_equal(remove(b.path), 0);
+  assert_string_equal(data_box_row(&b, 0), "one");
+  file_write(b.path, STR("ONE\nTWO\n"));
+  assert_string_equal(data_box_row(&b, 1), "two");
   data_box_close(&b);
 }
 
@@ -642,6 +748,9 @@ int main(void)
       cmocka_unit_test(batch_bodies_stay_as_they_are),
       cmocka_unit_test(rows_longer_than_the_window),
       cmocka_unit_test(a_file_that_shrank_is_told),
+      cmocka_unit_test(a_file_that_is_overwritten),
+      cmocka_unit_test(a_file_that_grows_as_it_is_opened),
+      cmocka_unit_test(a_file_that_is_replaced),
       cmocka_unit_test(only_regular_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
