@@ -48,20 +48,41 @@ end
 local FUNCTIONS = { inf = math.huge, floor = math.floor, ceil = math.ceil, min = math.min,
   max = math.max, sqrt = math.sqrt, log = math.log, abs = math.abs }
 
+local LONGEST = 65536 -- text that one may give
+
+-- Lua's expressions end by themselves once they hold no function and find no
+-- methods of strings, whose patterns and repetitions may take for ever.
+local strings = getmetatable("")
+local methods = strings.__index
+
+local function call_without_methods(f)
+  strings.__index = nil
+  local ok, value = pcall(f)
+  strings.__index = methods
+  if not ok then error(value, 0) end
+  return value
+end
+
 -- Its text; raises why not. `named`: what a name in it stands for.
 local function evaluate(set, named)
   local f, why = loadstring("return " .. set.expr, "=" .. set.name)
   if not f then error(why, 0) end
+  if set.expr:find("function", 1, true) then
+    error("an expression has no function of its own", 0)
+  end
   setfenv(f, setmetatable({}, { __index = function(_, k)
+    strings.__index = methods
     local x = named(k)
     if x == nil then x = FUNCTIONS[k] end
     if x == nil then error(("%s is neither varied nor set"):format(k), 0) end
+    strings.__index = nil
     return x
   end }))
-  local value = f()
+  local value = call_without_methods(f)
   if type(value) ~= "number" and type(value) ~= "string" or value ~= value then
     error("gives no number and no text", 0)
   end
+  if #M.text(value) > LONGEST then error("gives too long a text", 0) end
   return M.text(value)
 end
 

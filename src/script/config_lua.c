@@ -1,12 +1,16 @@
 #include "script/config_lua.h"
 
-#include <lauxlib.h>
-#include <lua.h>
-#include <lualib.h>
+#include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/json.h"
+#include "script/vm_impl.h"
+#include "script/watchdog.h"
 
-enum { DEEPEST = 64 };
+enum { DEEPEST = 64, MAX_BYTES = 4 << 20 };
+
+/* It has nothing to wait for. */
+static const uint64_t limit_ns = 5 * NS_PER_SEC;
 
 static void write_value(lua_State *L, struct json_writer *w, int depth);
 
@@ -35,13 +39,16 @@ static void write_array(lua_State *L, struct json_writer *w, int depth)
   json_end_array(w);
 }
 
-/* The value on top. */
+/* The value on top. A table may hold another twice, so that a small one is
+ * written as an endless one. */
 static void write_value(lua_State *L, struct json_writer *w, int depth)
 {
   struct str s;
   luaL_checkstack(L, 4, "nested too deep");
   if (depth > DEEPEST)
     luaL_error(L, "nested too deep");
+  if (w->out->len > MAX_BYTES)
+    luaL_error(L, "too large for a configuration");
   switch (lua_type(L, -1)) {
   case LUA_TBOOLEAN: json_boolean(w, lua_toboolean(L, -1)); break;
   case LUA_TSTRING:
@@ -65,59 +72,63 @@ static void write_value(lua_State *L, struct json_writer *w, int depth)
   }
 }
 
-/* Arguments: text, chunk name, writer. [-3, +0, e] */
-static int read_l(lua_State *L)
+static int getenv_l(lua_State *L)
 {
-  size_t len;
-  const char *text = lua_tolstring(L, 1, &len);
-  struct json_writer *w = lua_touserdata(L, 3);
-  if (luaL_loadbuffer(L, text, len, lua_tostring(L, 2)) != 0)
-    return lua_error(L);
-  lua_call(L, 0, 1);
-  if (!lua_istable(L, -1))
-    return luaL_error(L, "%s: must return a table", lua_tostring(L, 2) + 1);
-  write_value(L, w, 0);
-  return 0;
+  lua_pushstring(L, getenv(luaL_checkstring(L, 1)));
+  return 1;
 }
 
+/* A scenario's box without what belongs to a run, but with the environment. */
 static void open_libraries(lua_State *L)
 {
-  static const char *const gone[] = {"dofile", "loadfile", "load",
-                                     "loadstring"};
-  static const lua_CFunction libraries[] = {luaopen_base, luaopen_table,
-                                            luaopen_string, luaopen_math};
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-    lua_pushcfunction(L, libraries[i]);
-    lua_call(L, 0, 0);
-  }
+  static const char *const gone[] = {"load", "loadstring", "require"};
   for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
     lua_pushnil(L);
     lua_setglobal(L, gone[i]);
   }
-  lua_pushcfunction(L, luaopen_os);
-  lua_call(L, 0, 1);
   lua_createtable(L, 0, 1);
-  lua_getfield(L, -2, "getenv");
+  lua_pushcfunction(L, getenv_l);
   lua_setfield(L, -2, "getenv");
   lua_setglobal(L, "os");
-  lua_pop(L, 1);
+}
+
+struct reading {
+  struct str text;
+  struct json_writer w;
+};
+
+static int read_l(lua_State *L)
+{
+  struct vm *vm = vm_of(L);
+  struct reading *r = vm_ud(L);
+  open_libraries(L);
+  lua_pushfstring(L, "@%s", vm->scenario->path);
+  if (luaL_loadbufferx(L, r->text.p, r->text.len, lua_tostring(L, -1), "t") !=
+      0)
+    return lua_error(L);
+  lua_call(L, 0, 1);
+  if (!lua_istable(L, -1))
+    return luaL_error(L, "must return a table");
+  vm_guard(vm);
+  write_value(L, &r->w, 0);
+  vm_unguard(vm);
+  return 0;
 }
 
 int config_lua_read(struct str text, const char *place, struct buf *out,
                     struct err *e)
 {
-  lua_State *L = luaL_newstate();
-  struct json_writer w = {.out = out};
+  const struct scenario s = {.path = (char *)place};
+  struct reading r = {text, {.out = out}};
+  struct watchdog *w = watchdog_new(limit_ns / WATCHDOG_PATIENCE);
+  struct vm *vm = vm_bare(&s, NULL);
   int status = 0;
-  if (!L)
-    return err_add(e, "%s: no memory to run it", place);
-  open_libraries(L);
-  lua_pushcfunction(L, read_l);
-  lua_pushlstring(L, text.p, text.len);
-  lua_pushfstring(L, "@%s", place);
-  lua_pushlightuserdata(L, &w);
-  if (lua_pcall(L, 3, 0, 0) != 0)
-    status = err_add(e, "%s", lua_tostring(L, -1));
-  lua_close(L);
+  vm_watch(vm, w);
+  vm_enter(vm, HOOK_SETUP);
+  if (vm_protected(vm, read_l, &r) != 0)
+    status = err_add(e, "%s", vm_error(vm));
+  vm_leave(vm);
+  vm_free(vm);
+  watchdog_free(w);
   return status;
 }

@@ -5,9 +5,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Run `text`, which returns a table of plain values, with Lua's base, string,
- * table and math libraries and os.getenv, and append the table as JSON. 0, or
- * -1 and a message that names `place`. */
+/* Run `text`, which returns a table of plain values, in the box of a scenario
+ * (see sandbox.h) with os.getenv and without require, and append the table as
+ * JSON. It has five seconds and the memory of a scenario. 0, or -1 and a
+ * message that names `place`. */
 int config_lua_read(struct str text, const char *place, struct buf *out,
                     struct err *e);
 

@@ -320,6 +320,15 @@ static int install(lua_State *L)
   return 0;
 }
 
+static int install_watched(struct vm *vm, struct str *data)
+{
+  int status;
+  vm_enter(vm, HOOK_SETUP);
+  status = vm_protected(vm, install, data);
+  vm_leave(vm);
+  return status;
+}
+
 struct vm *vm_new(const struct vm_config *c, struct err *e)
 {
   struct vm *vm = vm_bare(c->scenario, c);
@@ -329,7 +338,7 @@ struct vm *vm_new(const struct vm_config *c, struct err *e)
     vm_free(vm);
     return NULL;
   }
-  if (vm_protected(vm, install, &data) != 0) {
+  if (install_watched(vm, &data) != 0) {
     err_add(e, "%s", vm_error(vm));
     vm_free(vm);
     return NULL;

@@ -96,6 +96,10 @@ def test_no_secret_is_printed(stoke, tmp_path):
     ("c.lua", "return { seed = print }", "function is no value"),
     ("c.lua", "return { seed = }", "c.lua:1:"),
     ("c.lua", "io.open('x')", "c.lua:1:"),
+    ("c.lua", "while true do end", "c.lua: loading did not return"),
+    ("c.lua", "local t = {1} for i = 1, 60 do t = {t, t} end return {header = t}",
+     "c.lua: too large for a configuration"),
+    ("c.lua", "local s = 'x' while true do s = s .. s end", "not enough memory"),
 ])
 def test_mistakes_name_the_file(stoke, tmp_path, name, text, says):
     (tmp_path / name).write_text(text)

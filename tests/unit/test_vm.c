@@ -747,6 +747,26 @@ static void the_watchdog_ends_what_does_not_return(void **state)
   watchdog_free(w);
 }
 
+/* What a worker's VM computes as it is made: load(params), a second time. */
+static void the_watchdog_sees_a_vm_that_is_made(void **state)
+{
+  struct watchdog *w = watchdog_new(NS_PER_MS);
+  struct box b = box_open("return { load = function() local stoke = "
+                          "require 'stoke' while stoke.worker == 2 do end "
+                          "return {} end, request = function() end }");
+  (void)state;
+  vm_free(b.vm);
+  b.vm = NULL;
+  if (WATCHED)
+    b.vm = box_vm(&b,
+                  (struct vm_config){.watchdog = w, .worker = 1, .workers = 2});
+  assert_null(b.vm);
+  if (WATCHED)
+    assert_has(err_text(&b.err), "did not return");
+  box_close(&b);
+  watchdog_free(w);
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 #define LEFT 0 /* what is left is never freed, and it would say so */
 #else
@@ -897,6 +917,7 @@ int main(void)
       cmocka_unit_test(idle_collection_goes_in_steps),
       cmocka_unit_test(an_error_takes_its_guard_down),
       cmocka_unit_test(the_watchdog_ends_what_does_not_return),
+      cmocka_unit_test(the_watchdog_sees_a_vm_that_is_made),
       cmocka_unit_test(what_is_left_holds_no_lock),
       cmocka_unit_test(a_vm_that_ends_gives_its_memory_back),
   };
