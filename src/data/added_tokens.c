@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/byte_alphabet.h"
+#include "data/tokenizer_limits.h"
 #include "data/utf8.h"
 
 /* ---- reading ---- */
@@ -57,14 +58,19 @@ static bool same(const struct added_token *x, const struct added_token *y)
          x->special == y->special;
 }
 
+static int too_long(const struct listing *l, const char *text)
+{
+  return err_add(l->e, "%s: added_tokens: %.40s… is longer than %d bytes",
+                 l->path, text, TOKENIZER_ADDED_MAX);
+}
+
 /* 1 when the list had it before. */
 static int repeated(struct listing *l, const struct added_token *t)
 {
   struct str text = str_of(t->text);
-  size_t start, end;
+  size_t end;
   uint32_t place;
-  if (!token_trie_find(&l->texts, text, 0, &start, &end, &place) || start ||
-      end != text.len)
+  if (!token_trie_starts(&l->texts, text, &end, &place) || end != text.len)
     return 0;
   if (same(t, &l->a->token[place]))
     return 1;
@@ -99,11 +105,16 @@ static int place(struct listing *l, const struct added_token *t)
     token_trie_add(&l->a->raw, text, t->id);
     return 0;
   }
-  if (normalizer_run(l->n, &l->scratch, &text, &head) < 0 || !text.len)
+  if (normalizer_run(l->n, &l->scratch, &text, &head) < 0)
+    return err_add(l->e, "%s: added_tokens: %s cannot be normalized", l->path,
+                   t->text);
+  if (!text.len)
     return err_add(l->e,
                    "%s: added_tokens: nothing is left of %s when it is "
                    "normalized",
                    l->path, t->text);
+  if (text.len > TOKENIZER_ADDED_MAX)
+    return too_long(l, t->text);
   token_trie_add(&l->a->normalized, text, t->id);
   return 0;
 }
@@ -122,6 +133,8 @@ static int add(struct listing *l, const json_value *v)
   int before;
   if (!text)
     return err_add(l->e, "%s: added_tokens: one without content", l->path);
+  if (strlen(text) > TOKENIZER_ADDED_MAX)
+    return too_long(l, text);
   t.text = (char *)text; /* not owned yet */
   before = *text ? repeated(l, &t) : 1;
   if (before)

@@ -57,7 +57,9 @@ static bool look_up(const struct charsmap *m, struct str part, struct str *to)
     if (!(unit >> 8 & 1))
       continue;
     at = node < m->trie_n ? m->trie[node] & 0x7fffffff : UINT32_MAX;
-    if (at > m->replacements.len)
+    if (at > m->replacements.len ||
+        (at < m->replacements.len &&
+         utf8_continues((unsigned char)m->replacements.p[at])))
       return false;
     to->p = m->replacements.p + at;
     to->len = m->replacements.len - at;
@@ -135,7 +137,7 @@ bool charsmap_run(const struct charsmap *m, const struct unicode *u,
   const char *p = in.p, *end = in.p + in.len, *next;
   struct mapping r = {.map = m, .out = out, .before = out->len};
   r.head = utf8_count((struct str){in.p, *head});
-  for (; p < end; p = next) {
+  for (; p < end && !out->toobig; p = next) {
     next = grapheme_end(u, p, end);
     cluster(&r, p, next);
   }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/byte_alphabet.h"
+#include "data/tokenizer_limits.h"
 #include "data/utf8.h"
 
 /* ---- reading ---- */
@@ -140,7 +141,11 @@ int normalizer_init(struct normalizer *n, const json_value *v,
 {
   struct reading r = {n, path, e};
   *n = (struct normalizer){.unicode = u};
-  return !v || json_is_null(v) ? 0 : read_step(&r, v);
+  if (!v || json_is_null(v))
+    return 0;
+  return tokenizer_check_steps(v, "normalizers", "normalizer", path, e) < 0
+             ? -1
+             : read_step(&r, v);
 }
 
 void normalizer_deinit(struct normalizer *n)
@@ -356,12 +361,15 @@ int normalizer_run(const struct normalizer *n, struct normalizer_scratch *s,
                    struct str *text, size_t *head)
 {
   unsigned which = 0;
+  size_t room = tokenizer_room(text->len);
   for (size_t i = 0; i < n->n && text->len; i++) {
     struct buf *out = &s->buf[which];
     int changed;
     buf_reset(out);
+    out->max = room;
+    out->toobig = false;
     changed = run_step(n, &n->step[i], s, *text, out, head);
-    if (changed < 0)
+    if (changed < 0 || out->toobig)
       return -1;
     if (changed) {
       *text = buf_str(out);

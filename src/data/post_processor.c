@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "data/tokenizer_limits.h"
+
 struct reading {
   struct post_processor *p;
   const char *path;
@@ -14,6 +16,9 @@ static int add_id(struct reading *r, const json_value *v, struct token_list *to)
   double id = json_double(v, -1);
   if (id < 0 || id >= UINT32_MAX)
     return err_add(r->e, "%s: post_processor: expected a token's id", r->path);
+  if (to->n == TOKENIZER_AROUND_MAX)
+    return err_add(r->e, "%s: post_processor: more than %d tokens in a row",
+                   r->path, TOKENIZER_AROUND_MAX);
   token_list_add(to, (uint32_t)id);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include "data/pretokenizer.h"
 
 #include "base/mem.h"
+#include "data/tokenizer_limits.h"
 #include "data/utf8.h"
 
 struct reading {
@@ -232,7 +233,11 @@ int pretokenizer_init(struct pretokenizer *p, const json_value *v,
   word_classes_init(&p->classes, u);
   byte_alphabet_init(&p->alphabet);
   r.bytes = pretokenizer_makes_bytes(v);
-  return !v || json_is_null(v) ? 0 : read_step(&r, v);
+  if (!v || json_is_null(v))
+    return 0;
+  return tokenizer_check_steps(v, "pretokenizers", "pre_tokenizer", path, e) < 0
+             ? -1
+             : read_step(&r, v);
 }
 
 void pretokenizer_deinit(struct pretokenizer *p)

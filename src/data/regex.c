@@ -3,6 +3,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "data/regex_parts.h"
 #include "data/utf8.h"
 
 /* The stack of compiled code: enough for a run of a million characters. */
@@ -30,7 +31,8 @@ int regex_init(struct regex *r, struct str pattern, const char *place,
   pcre2_compile_context_free(context);
   if (!r->code) {
     pcre2_get_error_message(number, message, sizeof message);
-    err_add(e, "%s: the pattern %.*s: %s", place, STR_ARG(pattern), message);
+    err_add(e, "%s: the pattern %.*s: %s", place, STR_ARG(regex_shown(pattern)),
+            message);
   } else {
     /* Without JIT on this machine the interpreter does it. */
     pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE);

@@ -6,7 +6,7 @@
 int regex_unsupported(struct regex_source *s, const char *what)
 {
   return err_add(s->e, "%s: the pattern %.*s: %s is not supported", s->place,
-                 STR_ARG(s->pattern), what);
+                 STR_ARG(regex_shown(s->pattern)), what);
 }
 
 /* ---- properties ---- */
@@ -85,7 +85,8 @@ static int read_property(struct regex_source *s, struct regex_property *p,
     return err_add(s->e,
                    "%s: the pattern %.*s: the property %.*s is not "
                    "supported",
-                   s->place, STR_ARG(s->pattern), STR_ARG(name));
+                   s->place, STR_ARG(regex_shown(s->pattern)),
+                   STR_ARG(regex_shown(name)));
   return 0;
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 #include "data/code_set.h"
+#include "data/tokenizer_limits.h"
+#include "data/utf8.h"
 
 /* A pattern (valid UTF-8) being read. */
 struct regex_source {
@@ -23,6 +25,15 @@ static inline bool regex_more(const struct regex_source *s)
 static inline char regex_at(const struct regex_source *s, size_t i)
 {
   return (size_t)(s->end - s->p) > i ? s->p[i] : '\0';
+}
+
+/* What a message shows of a pattern. */
+static inline struct str regex_shown(struct str pattern)
+{
+  size_t n = 0;
+  while (n < pattern.len && n < TOKENIZER_PATTERN_SHOWN)
+    n += utf8_size((unsigned char)pattern.p[n]);
+  return (struct str){pattern.p, n < pattern.len ? n : pattern.len};
 }
 
 /* Says that `what` is not supported; returns -1. */

@@ -1,6 +1,7 @@
 #include "data/token_decoder.h"
 
 #include "base/mem.h"
+#include "data/tokenizer_limits.h"
 #include "data/utf8.h"
 
 /* ---- reading ---- */
@@ -121,7 +122,9 @@ int token_decoder_init(struct token_decoder *d, const json_value *v,
   struct reading r = {d, path, e};
   *d = (struct token_decoder){.given = v && !json_is_null(v)};
   byte_alphabet_init(&d->alphabet);
-  if (d->given && read_step(&r, v) < 0)
+  if (d->given &&
+      (tokenizer_check_steps(v, "decoders", "decoder", path, e) < 0 ||
+       read_step(&r, v) < 0))
     return -1;
   d->fused = starts_as_sentencepiece(d);
   return 0;
@@ -402,6 +405,9 @@ int token_decoder_run(const struct token_decoder *d,
                       struct token_decoder_scratch *s, struct buf *out)
 {
   unsigned which = d->fused;
+  size_t room = tokenizer_room(s->row[0].bytes.len);
+  s->row[0].bytes.max = s->row[1].bytes.max = room;
+  s->row[0].bytes.toobig = s->row[1].bytes.toobig = false;
   if (d->fused)
     run_fused(d, s);
   for (size_t i = d->fused ? 3 : 0; i < d->n; i++) {
@@ -409,6 +415,8 @@ int token_decoder_run(const struct token_decoder *d,
     if (run_step(d, &d->step[i], s, &s->row[which], &s->row[1 - which]) < 0)
       return -1;
     which = 1 - which;
+    if (s->row[which].bytes.toobig)
+      return -1;
   }
   for (size_t i = 0; i < s->row[which].n; i++) {
     if (i && !d->given)

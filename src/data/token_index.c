@@ -3,8 +3,9 @@
 #include "base/mem.h"
 #include "data/utf8.h"
 
-/* Changes whenever a block's bytes or their meaning do. */
-#define VERSION 2
+/* Changes whenever a block's bytes, their meaning, or what is checked before
+ * one is made do. */
+#define VERSION 3
 
 struct header {
   char magic[8];

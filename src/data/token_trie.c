@@ -102,6 +102,13 @@ static size_t walk(const struct token_trie *t, struct str in, size_t start,
   return found;
 }
 
+bool token_trie_starts(const struct token_trie *t, struct str in, size_t *end,
+                       uint32_t *value)
+{
+  *end = t->nodes && in.len ? walk(t, in, 0, value) : 0;
+  return *end > 0;
+}
+
 bool token_trie_find(const struct token_trie *t, struct str in, size_t from,
                      size_t *start, size_t *end, uint32_t *value)
 {

@@ -21,6 +21,9 @@ struct token_trie {
 void token_trie_free(struct token_trie *t);
 /* `text` is not empty. A text that is there already keeps its value. */
 void token_trie_add(struct token_trie *t, struct str text, uint32_t value);
+/* The longest text that `in` begins with, which ends at *end. */
+bool token_trie_starts(const struct token_trie *t, struct str in, size_t *end,
+                       uint32_t *value);
 /* The first place at or behind `from` where texts begin, and the longest of
  * them there. False when there is none. */
 bool token_trie_find(const struct token_trie *t, struct str in, size_t from,

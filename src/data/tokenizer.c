@@ -61,8 +61,9 @@ static void cached_word(struct encoding *x, struct str word, bool whole)
   if (word_cache_get(&x->s->words, word.p, word.len, hash, x->out))
     return;
   encode_word(x, word, whole);
-  word_cache_put(&x->s->words, word.p, word.len, hash, x->out->ids + before,
-                 x->out->n - before);
+  if (x->out->n > before)
+    word_cache_put(&x->s->words, word.p, word.len, hash, x->out->ids + before,
+                   x->out->n - before);
 }
 
 /* A text that nothing split, cut where no merge can reach across. */

@@ -4,11 +4,14 @@
  * everything else becomes the index's configuration. */
 #include "data/tokenizer_file.h"
 
+#include <stdio.h>
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "data/json_scan.h"
 #include "data/pretokenizer.h"
 #include "data/token_builder.h"
+#include "data/tokenizer_limits.h"
 #include "data/utf8.h"
 
 struct reading {
@@ -91,10 +94,27 @@ static int parts(struct reading *r, struct str text, bool model)
   buf_free(&key);
   if (r->e->count)
     return -1;
-  return s.bad ? fail_syntax(r, &s) : 0;
+  json_scan_peek(&s);
+  return s.bad || s.p < s.end ? fail_syntax(r, &s) : 0;
 }
 
 /* ---- vocabulary ---- */
+
+/* Where every token that a text could begin with is tried. */
+static bool too_long(const struct reading *r, const struct buf *key)
+{
+  enum token_kind kind = r->build.kind;
+  return (kind == TOKEN_UNIGRAM || kind == TOKEN_WORDPIECE) &&
+         key->len > TOKENIZER_PIECE_MAX;
+}
+
+static int fail_long(struct reading *r, const struct json_scan *at)
+{
+  char what[80];
+  snprintf(what, sizeof what, "model.vocab: a token of more than %d bytes",
+           TOKENIZER_PIECE_MAX);
+  return fail(r, at, what);
+}
 
 /* {"token": id, …} */
 static int read_vocab(struct reading *r)
@@ -110,9 +130,15 @@ static int read_vocab(struct reading *r)
     buf_reset(&key);
     if (json_scan_key(&s, &key) < 0 || json_scan_u32(&s, &id) < 0)
       break;
+    if (too_long(r, &key))
+      break;
     token_builder_add(&r->build, buf_str(&key), id, 0);
   }
+  if (too_long(r, &key))
+    fail_long(r, &s);
   buf_free(&key);
+  if (r->e->count)
+    return -1;
   return s.bad ? fail(r, &s, "model.vocab: expected \"token\": id") : 0;
 }
 
@@ -134,9 +160,15 @@ static int read_scored_vocab(struct reading *r)
       json_scan_fail(&s);
       break;
     }
+    if (too_long(r, &key))
+      break;
     token_builder_add(&r->build, buf_str(&key), id, score);
   }
+  if (too_long(r, &key))
+    fail_long(r, &s);
   buf_free(&key);
+  if (r->e->count)
+    return -1;
   return s.bad ? fail(r, &s, "model.vocab: expected [\"token\", score]") : 0;
 }
 
@@ -290,7 +322,14 @@ static int read_model(struct reading *r, enum token_kind kind)
   const char *prefix =
       json_text(json_get(r->model, "continuing_subword_prefix"));
   uint32_t culprit;
+  const char *suffix = json_text(json_get(r->model, "end_of_word_suffix"));
   r->prefix_len = prefix ? strlen(prefix) : 0;
+  if (r->prefix_len > TOKENIZER_AFFIX_MAX ||
+      (suffix && strlen(suffix) > TOKENIZER_AFFIX_MAX))
+    return err_add(r->e,
+                   "%s: model: continuing_subword_prefix and "
+                   "end_of_word_suffix have at most %d bytes",
+                   r->path, TOKENIZER_AFFIX_MAX);
   if ((kind == TOKEN_UNIGRAM ? read_scored_vocab(r) : read_vocab(r)) < 0)
     return -1;
   if (token_builder_seal(&r->build, &culprit) < 0)

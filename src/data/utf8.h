@@ -14,6 +14,12 @@ static inline size_t utf8_size(unsigned char lead)
   return lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
+/* Inside of a sequence? */
+static inline bool utf8_continues(unsigned char byte)
+{
+  return (byte & 0xc0) == 0x80;
+}
+
 /* The code point at p, valid UTF-8; *next is set behind it. */
 static inline uint32_t utf8_next(const char *at, const char **next)
 {
@@ -41,7 +47,7 @@ static inline const char *utf8_back(const char *p)
 {
   do
     p--;
-  while (((unsigned char)*p & 0xc0) == 0x80);
+  while (utf8_continues((unsigned char)*p));
   return p;
 }
 
@@ -50,7 +56,7 @@ static inline size_t utf8_count(struct str s)
 {
   size_t n = 0;
   for (size_t i = 0; i < s.len; i++)
-    n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    n += !utf8_continues((unsigned char)s.p[i]);
   return n;
 }
 

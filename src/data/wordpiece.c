@@ -12,7 +12,9 @@ int wordpiece_init(struct wordpiece *w, const struct token_index *index,
   double chars = json_double(json_get(model, "max_input_chars_per_word"), 100);
   *w = (struct wordpiece){
       .index = index,
-      .max_chars = chars > 0 ? (size_t)chars : 0,
+      .max_chars = chars > 0 && chars < 1e9 ? (size_t)chars
+                   : chars > 0              ? SIZE_MAX
+                                            : 0,
       .prefix = mem_strdup(prefix ? prefix : "##"),
       .unk = token_index_find(index, str_of(unk ? unk : "[UNK]"), false),
   };

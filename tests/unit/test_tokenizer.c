@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "data/token_text.h"
 #include "data/tokenizer.h"
+#include "data/utf8.h"
 #include "token_cases.h"
 
 static struct tokenizer *open_file(const char *name)
@@ -508,6 +509,132 @@ static void models_that_cannot_be(void **state)
   accepted("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]}}");
 }
 
+/* ---- files from strangers ---- */
+
+static void add_times(struct buf *out, const char *text, int n)
+{
+  for (int i = 0; i < n; i++)
+    buf_adds(out, text);
+}
+
+/* {before}, so many times the text with commas between, {after}. */
+static void refused_row(const char *before, const char *text, int n,
+                        const char *after, const char *why)
+{
+  struct buf all = {0};
+  buf_adds(&all, before);
+  for (int i = 0; i < n; i++) {
+    buf_adds(&all, i ? "," : "");
+    buf_adds(&all, text);
+  }
+  buf_adds(&all, after);
+  refused(buf_cstr(&all), why);
+  buf_free(&all);
+}
+
+/* What would take a time or memory out of all proportion. */
+static void files_that_ask_too_much(void **state)
+{
+  struct buf text = {0};
+  (void)state;
+  refused_row("{\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[",
+              "{\"type\":\"Digits\"}", 200000, "]}," MODEL "}",
+              "pre_tokenizer: more than 100 steps");
+  refused_row("{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[",
+              "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}]}",
+              60, "]}," MODEL "}", "normalizer: more than 100 steps");
+  refused_row("{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[",
+              "{\"type\":\"Fuse\"}", 200, "]}," MODEL "}",
+              "decoder: more than 100 steps");
+  refused_row(
+      "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":["
+      "{\"SpecialToken\":{\"id\":\"q\"}},{\"Sequence\":{\"id\":\"A\"}}],"
+      "\"special_tokens\":{\"q\":{\"ids\":[",
+      "0", 2000, "]}}}," MODEL "}", "more than 1024 tokens in a row");
+  buf_adds(&text, "{\"added_tokens\":[{\"content\":\"");
+  add_times(&text, "a", 5000);
+  buf_adds(&text, "\"}]," MODEL "}");
+  refused(buf_cstr(&text), "is longer than 4096 bytes");
+  buf_reset(&text);
+  buf_adds(&text,
+           "{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"[UNK]\":0,\n\"");
+  add_times(&text, "a", 5000);
+  buf_adds(&text, "\":1}}}");
+  refused(buf_cstr(&text),
+          "x.json:2: model.vocab: a token of more than 4096 bytes");
+  buf_reset(&text);
+  buf_adds(&text, "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":"
+                  "[],\"end_of_word_suffix\":\"");
+  add_times(&text, "a", 5000);
+  buf_adds(&text, "\"}}");
+  refused(buf_cstr(&text), "at most 256 bytes");
+  buf_free(&text);
+}
+
+static void what_is_behind_the_file_is_told(void **state)
+{
+  (void)state;
+  refused("{" MODEL "}\n\n{", "x.json:3: not valid JSON");
+  accepted("{" MODEL "}\n\n");
+}
+
+/* A message has the beginning of a pattern, not a megabyte of it. */
+static void messages_are_short(void **state)
+{
+  struct buf text = {0};
+  struct err e = {0};
+  (void)state;
+  buf_adds(&text, "{\"normalizer\":{\"type\":\"Replace\",\"content\":\"\","
+                  "\"pattern\":{\"Regex\":\"(?<n>");
+  add_times(&text, "\u4e2d", 5000);
+  buf_adds(&text, ")\"}}," MODEL "}");
+  assert_null(tokenizer_read("x.json", buf_str(&text), &e));
+  assert_true(strlen(err_text(&e)) < 200);
+  assert_int_equal(utf8_valid(str_of(err_text(&e))), strlen(err_text(&e)));
+  err_free(&e);
+  buf_free(&text);
+}
+
+static const char *const times_ten =
+    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":"
+    "\"aaaaaaaaaa\"}";
+
+/* A text that ten steps make ten times as long each, there and back. */
+static void texts_that_grow_out_of_bounds(void **state)
+{
+  struct buf text = {0}, back = {0};
+  struct err e = {0};
+  struct token_list ids = {0};
+  uint32_t id = 0;
+  struct tokenizer *t;
+  struct tokenizer_scratch *s;
+  (void)state;
+  for (int decoder = 0; decoder < 2; decoder++) {
+    buf_reset(&text);
+    buf_addf(&text, "{\"%s\":{\"type\":\"Sequence\",\"%s\":[",
+             decoder ? "decoder" : "normalizer",
+             decoder ? "decoders" : "normalizers");
+    for (int i = 0; i < 10; i++)
+      buf_addf(&text, "%s%s", i ? "," : "", times_ten);
+    buf_adds(&text, "]}," MODEL "}");
+    t = tokenizer_read("x.json", buf_str(&text), &e);
+    if (!t)
+      fail_msg("%s", err_text(&e));
+    s = tokenizer_scratch_new(t);
+    assert_int_equal(tokenizer_encode(t, s, STR("a"), 0, &ids),
+                     decoder ? 0 : -1);
+    assert_int_equal(tokenizer_encode(t, s, STR("b"), 0, &ids), 0);
+    assert_int_equal(tokenizer_decode(t, s, &id, 1, 0, &back),
+                     decoder ? -1 : 0);
+    tokenizer_scratch_free(s);
+    tokenizer_free(t);
+  }
+  token_list_free(&ids);
+  buf_free(&text);
+  buf_free(&back);
+  err_free(&e);
+}
+
 static void files_that_are_not_there(void **state)
 {
   struct err e = {0};
@@ -555,6 +682,10 @@ int main(void)
       cmocka_unit_test(refusals_name_the_part),
       cmocka_unit_test(every_refusal_is_told_at_once),
       cmocka_unit_test(models_that_cannot_be),
+      cmocka_unit_test(files_that_ask_too_much),
+      cmocka_unit_test(what_is_behind_the_file_is_told),
+      cmocka_unit_test(messages_are_short),
+      cmocka_unit_test(texts_that_grow_out_of_bounds),
       cmocka_unit_test(files_that_are_not_there),
       cmocka_unit_test(a_file_cut_anywhere),
   };
