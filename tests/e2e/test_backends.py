@@ -249,6 +249,122 @@ def test_mistakes_are_told_before_the_run(stoke, raw_server, scenario):
     assert not server.requests
 
 
+PNG = "data:image/png;base64,iVBORw0K"
+PDF = "data:application/pdf;base64,JVBERi0x"
+MESSAGES = f"""{{
+  {{ role = "system", content = "be brief" }},
+  {{ role = "user", content = {{
+    {{ type = "text", text = "look" }},
+    {{ type = "image_url", image_url = {{ url = "{PNG}", detail = "low" }} }},
+    PART
+  }} }},
+  {{ role = "assistant", content = stoke.json.null, tool_calls = {{
+    {{ id = "c1", type = "function",
+       ["function"] = {{ name = "find", arguments = '{{"q":1}}' }} }} }} }},
+  {{ role = "tool", tool_call_id = "c1", content = {{
+    {{ type = "text", text = "found" }} }} }},
+  {{ role = "assistant", content = {{ {{ type = "text", text = "so" }} }} }},
+  {{ role = "user", content = "and?" }},
+}}"""
+CALL = {"name": "find", "arguments": {"q": 1}}
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("endpoint, part, expected", [
+    ("anthropic",
+     f'{{ type = "file", file = {{ filename = "a.pdf", file_data = "{PDF}" }} }},'
+     '{ type = "image_url", image_url = { url = "https://x.test/a.png" } }',
+     {"system": "be brief", "messages": [
+         {"role": "user", "content": [
+             {"type": "text", "text": "look"},
+             {"type": "image", "source": {
+                 "type": "base64", "media_type": "image/png",
+                 "data": "iVBORw0K"}},
+             {"type": "document", "title": "a.pdf", "source": {
+                 "type": "base64", "media_type": "application/pdf",
+                 "data": "JVBERi0x"}},
+             {"type": "image", "source": {
+                 "type": "url", "url": "https://x.test/a.png"}}]},
+         {"role": "assistant", "content": [
+             {"type": "tool_use", "id": "c1", "name": "find",
+              "input": {"q": 1}}]},
+         {"role": "user", "content": [
+             {"type": "tool_result", "tool_use_id": "c1", "content": [
+                 {"type": "text", "text": "found"}]}]},
+         {"role": "assistant", "content": [{"type": "text", "text": "so"}]},
+         {"role": "user", "content": "and?"}]}),
+    ("responses",
+     f'{{ type = "file", file = {{ filename = "a.pdf", file_data = "{PDF}" }} }},'
+     '{ type = "input_audio", input_audio = { data = "AAAA", format = "wav" } }',
+     {"input": [
+         {"role": "system", "content": "be brief"},
+         {"role": "user", "content": [
+             {"type": "input_text", "text": "look"},
+             {"type": "input_image", "image_url": PNG, "detail": "low"},
+             {"type": "input_file", "filename": "a.pdf", "file_data": PDF},
+             {"type": "input_audio",
+              "input_audio": {"data": "AAAA", "format": "wav"}}]},
+         {"type": "function_call", "call_id": "c1", "name": "find",
+          "arguments": '{"q":1}'},
+         {"type": "function_call_output", "call_id": "c1", "output": [
+             {"type": "input_text", "text": "found"}]},
+         {"role": "assistant", "content": [
+             {"type": "output_text", "text": "so"}]},
+         {"role": "user", "content": "and?"}]}),
+    ("ollama", '{ type = "text", text = "closely" }',
+     {"messages": [
+         {"role": "system", "content": "be brief"},
+         {"role": "user", "content": "look\nclosely", "images": ["iVBORw0K"]},
+         {"role": "assistant", "content": "", "tool_calls": [
+             {"function": CALL}]},
+         {"role": "tool", "content": "found", "tool_name": "find",
+          "tool_call_id": "c1"},
+         {"role": "assistant", "content": "so"},
+         {"role": "user", "content": "and?"}]}),
+], ids=["anthropic", "responses", "ollama"])
+def test_parts_and_calls(stoke, mock, scenario, endpoint, part, expected):
+    """A chat's messages in the shapes of other APIs."""
+    server = mock("--ttft", "1ms", "--itl", "1ms", "--log-bodies")
+    case = scenario(asking("{ endpoint = '%s', messages = %s }" % (
+        endpoint, MESSAGES.replace("PART", part))))
+    r = stoke.load(server.url, case, "-n", 1)
+    assert r.outcomes == {"ok": 1}
+    body = json.loads(server.stop()[-1]["body"])
+    assert {name: body[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("endpoint, messages, why", [
+    ("anthropic", '{ { type = "video_url", video_url = { url = "x" } } }',
+     "anthropic: there is no place for a part video_url"),
+    ("anthropic", '{ { type = "input_audio", input_audio = { data = "" } } }',
+     "anthropic: there is no place for a part input_audio"),
+    ("anthropic", '{ { type = "image_url", image_url = { url = "a.png" } } }',
+     "anthropic: an image must be a data: URL in base64, or http(s)://"),
+    ("anthropic", '{ { type = "file", file = { '
+     'file_data = "data:text/plain;base64,AA" } } }',
+     "anthropic: a file must be a PDF, not text/plain"),
+    ("responses", '{ { type = "video_url", video_url = { url = "x" } } }',
+     "responses: user: there is no place for a part video_url"),
+    ("responses", '{ { type = "image_url", image_url = "x" } }',
+     "a part image_url needs image_url = {"),
+    ("ollama", '{ { type = "image_url", image_url = { url = "http://x" } } }',
+     "ollama: an image must be a data: URL in base64"),
+    ("ollama", '{ { type = "file", file = { file_id = "x" } } }',
+     "ollama: there is no place for a part file"),
+    ("ollama", '{ { type = "thing" } }',
+     "ollama: there is no place for a part thing"),
+    ("ollama", '{ { text = "x" } }', "a part of messages needs a type"),
+])
+def test_parts_without_a_place(stoke, raw_server, scenario, endpoint, messages,
+                               why):
+    server = raw_server(lambda r: plain({}))
+    case = scenario(asking("{ endpoint = '%s', messages = { { role = 'user', "
+                           "content = %s } } }" % (endpoint, messages)))
+    r = stoke.load(server.url, case, "-n", 1, code=1)
+    assert r.outcomes == {"script": 1} and why in r.err
+    assert not server.requests
+
+
 # ---- against the mock, whose log is the truth ----
 
 TEXTUAL = ["responses", "anthropic", "ollama", "ollama_generate"]
@@ -401,6 +517,33 @@ def test_aimock_tool_calls(stoke, aimock, scenario, endpoint):
       end }}""")
     r = stoke.run("-u", server.url, "-m", "gpt-4o", case, "-n", 2)
     assert r.outcomes == {"ok": 2}
+
+
+@pytest.mark.parametrize("endpoint", ["responses", "anthropic", "ollama"])
+def test_aimock_parts(stoke, aimock, scenario, endpoint):
+    """It finds a chat's text in the parts, and the call that a tool answers
+    (which Ollama's API has no id for)."""
+    server = aimock([
+        {"match": {"toolCallId": "c1"}, "response": {"content": "found"}},
+        {"match": {"userMessage": "look"}, "response": {"content": "seen"}}])
+    case = scenario(f"""return {{ session = function(s)
+        local messages = {{
+          {{ role = "user", content = {{ {{ type = "text", text = "look" }},
+            {{ type = "image_url", image_url = {{ url = "{PNG}" }} }} }} }} }}
+        local function says(text)
+          local r = s:request {{ endpoint = "{endpoint}", messages = messages }}
+          if r.text ~= text then s:fail(r.error or r.text) end
+        end
+        says "seen"
+        messages[2] = {{ role = "assistant", tool_calls = {{ {{ id = "c1",
+          type = "function", ["function"] = {{ name = "f", arguments = "{{}}" }} }} }} }}
+        messages[3] = {{ role = "tool", tool_call_id = "c1", content = {{
+          {{ type = "text", text = "it" }} }} }}
+        says "{'seen' if endpoint == 'ollama' else 'found'}"
+      end }}""")
+    r = stoke.run("-u", server.url, "-m", "gpt-4o", case, "--num-sessions", 1)
+    assert r.outcomes == {"ok": 2}
+    assert r.stoke["sessions"]["completed"] == 1, r
 
 
 def test_aimock_embeddings(stoke, aimock, scenario):

@@ -1,10 +1,51 @@
 -- Anthropic's messages.
 local messages = require "stoke.messages"
 
+local function source_of(url, what)
+  local kind, data = messages.data_of(url)
+  if kind then return { type = "base64", media_type = kind, data = data } end
+  if url:find("^[Hh][Tt][Tt][Pp][Ss]?://") then return { type = "url", url = url } end
+  error(("anthropic: %s must be a data: URL in base64, or http(s)://…"):format(what), 0)
+end
+
+local function same(part) return part end
+local texts = { text = same }
+local shapes = { text = same }
+
+function shapes.refusal(part) return { type = "text", text = part.refusal } end
+
+function shapes.image_url(part)
+  return {
+    type = "image", source = source_of(messages.url(part), "an image"),
+    cache_control = part.cache_control,
+  }
+end
+
+-- Documents are PDFs; a file that was uploaded has an id.
+function shapes.file(part)
+  local file = messages.inner(part)
+  local source = file.file_id and { type = "file", file_id = file.file_id }
+    or source_of(file.file_data or "", "file_data")
+  if source.media_type and source.media_type ~= "application/pdf" then
+    error("anthropic: a file must be a PDF, not " .. source.media_type, 0)
+  end
+  return {
+    type = "document", source = source, title = file.filename,
+    cache_control = part.cache_control,
+  }
+end
+
+local function content_of(m)
+  return messages.content(m, shapes, "anthropic")
+end
+
 local function assistant_of(m)
-  if not m.tool_calls then return { role = "assistant", content = m.content } end
-  local blocks = {}
-  if m.content and m.content ~= "" then blocks[1] = { type = "text", text = m.content } end
+  local content = content_of(m)
+  if type(m.tool_calls) ~= "table" then return { role = "assistant", content = content } end
+  local blocks = type(content) == "table" and content or stoke.json.array {}
+  if type(content) == "string" and content ~= "" then
+    blocks[1] = { type = "text", text = content }
+  end
   for _, call in ipairs(m.tool_calls) do
     blocks[#blocks + 1] = {
       type = "tool_use", id = call.id, name = call["function"].name,
@@ -18,18 +59,19 @@ end
 local function turns_of(list)
   local turns, results = {}, nil
   for _, m in ipairs(list) do
+    messages.check_calls(m, "anthropic")
     if m.role == "tool" then
       if not results then
         results = {}
         turns[#turns + 1] = { role = "user", content = results }
       end
       results[#results + 1] = {
-        type = "tool_result", tool_use_id = m.tool_call_id, content = m.content,
+        type = "tool_result", tool_use_id = m.tool_call_id, content = content_of(m),
       }
     else
       results = nil
       turns[#turns + 1] = m.role == "assistant" and assistant_of(m)
-        or { role = m.role, content = m.content }
+        or { role = m.role, content = content_of(m) }
     end
   end
   return turns
@@ -65,7 +107,7 @@ return {
     return {
       model = q.model,
       max_tokens = q.max_tokens or 1024, -- it must be there
-      system = system,
+      system = messages.content({ content = system }, texts, "anthropic: system"),
       messages = turns_of(rest),
       temperature = q.temperature,
       top_p = q.top_p,

@@ -1,8 +1,34 @@
 -- OpenAI's responses.
 local messages = require "stoke.messages"
 
+local results, shapes, said = {}, {}, {}
+
+function results.text(part) return { type = "input_text", text = part.text } end
+
+function results.image_url(part)
+  return {
+    type = "input_image", image_url = messages.url(part),
+    detail = messages.inner(part).detail or "auto",
+  }
+end
+
+function results.file(part)
+  local file = messages.inner(part)
+  return {
+    type = "input_file", filename = file.filename, file_data = file.file_data,
+    file_id = file.file_id,
+  }
+end
+
+for kind, shape in pairs(results) do shapes[kind] = shape end
+function shapes.input_audio(part) return part end
+
+-- What the model has said.
+function said.text(part) return { type = "output_text", text = part.text } end
+function said.refusal(part) return part end
+
 local function add_calls(input, calls)
-  for _, call in ipairs(calls or {}) do
+  for _, call in ipairs(type(calls) == "table" and calls or {}) do
     input[#input + 1] = {
       type = "function_call", call_id = call.id,
       name = call["function"].name, arguments = call["function"].arguments,
@@ -12,15 +38,19 @@ end
 
 -- Calls and their results are items of their own.
 local function input_of(list)
-  local input = {}
+  local input = stoke.json.array {}
   for _, m in ipairs(list) do
+    messages.check_calls(m, "responses")
     if m.role == "tool" then
       input[#input + 1] = {
-        type = "function_call_output", call_id = m.tool_call_id, output = m.content,
+        type = "function_call_output", call_id = m.tool_call_id,
+        output = messages.content(m, results, "responses: a tool's result"),
       }
     else
-      if m.content and m.content ~= "" then
-        input[#input + 1] = { role = m.role, content = m.content }
+      local parts = m.role == "assistant" and said or shapes
+      local content = messages.content(m, parts, "responses: " .. m.role)
+      if content and content ~= "" then
+        input[#input + 1] = { role = m.role, content = content }
       end
       add_calls(input, m.tool_calls)
     end
