@@ -118,7 +118,7 @@
 ---@field model string `-m`
 ---@field rng stoke.Rng random numbers of this request's own
 ---@field now fun(): number seconds since the run began
----@field record fun(ctx: stoke.Context, name: string, value?: number|boolean) see [Recording](#recording)
+---@field record fun(ctx: stoke.Context, name: string, value?: number|boolean, tags?: table<string, string|number|boolean>) see [Recording](#recording)
 ---@field check fun(ctx: stoke.Context, name: string, ok: any): boolean
 
 ---The argument of `setup` and `teardown`.
@@ -131,7 +131,7 @@
 ---@field rng stoke.Rng
 ---@field seed integer
 ---@field now fun(): number
----@field record fun(run: stoke.Run, name: string, value?: number|boolean)
+---@field record fun(run: stoke.Run, name: string, value?: number|boolean, tags?: table<string, string|number|boolean>)
 ---@field check fun(run: stoke.Run, name: string, ok: any): boolean
 
 local run = {}
@@ -212,7 +212,8 @@ function session:plan(turns) end
 ---Record a value of a declared metric; see [Recording](#recording).
 ---@param name string
 ---@param value? number|boolean
-function session:record(name, value) end
+---@param tags? table<string, string|number|boolean>
+function session:record(name, value, tags) end
 
 ---Count a check as passed or failed; see [Recording](#recording).
 ---@param name string
@@ -395,6 +396,11 @@ function measurement:merge(other) end
 --| merged, each counted exactly once; those of the warm-up are not counted. A name that was not declared and a value of the
 --| wrong type are errors.
 --|
+--| A [threshold](#thresholds) may choose among them by stage and by tags: those of the request whose answer is at hand
+--| (in `on_first_token`, `on_chunk` and `on_response`), and those of the call, its last argument:
+--| `s:record("tool_wait", 0.3, { tool = "find" })`. The stage is the one in which the request or the session began. What a
+--| threshold chooses is in the results beside its metric, as `"tool_wait{tool=find}"`.
+--|
 --| | kind | `record` takes | the results have |
 --| | --- | --- | --- |
 --| | `counter` | a number >= 0; 1 by default | `sum`, `rate` (a second), `count` |
@@ -433,7 +439,8 @@ function measurement:merge(other) end
 --| | a metric of the scenario's | those in the table above; for a counter `sum`, a gauge `value`, a rate `rate` when none is said | plain; times (`250ms`) are taken as seconds |
 --|
 --| Braces choose requests, and all conditions must hold: a tag's name and value, `tag=VALUE` (any tag with that value),
---| `stage=LABEL`, `turn=NUMBER`. Operators are `< <= > >= == !=`. A figure without any sample is *no data*: broken,
+--| `stage=LABEL`, `turn=NUMBER`. Of a metric of the scenario's they choose [values](#recording), by stage and tags, and
+--| a counter's `rate` is over the stage's own time; what was never recorded with these tags counts 0. Operators are `< <= > >= == !=`. A figure without any sample is *no data*: broken,
 --| and said so. `abort` or `abort after 10s` behind the expression (`--threshold "error_rate < 5% abort after 10s"`)
 --| looks once a second while the run goes on, and stops it.
 --|
@@ -767,7 +774,8 @@ function stoke.stop(reason) end
 ---Record a value of a declared metric, from any hook; see [Recording](#recording).
 ---@param name string
 ---@param value? number|boolean
-function stoke.record(name, value) end
+---@param tags? table<string, string|number|boolean>
+function stoke.record(name, value, tags) end
 
 ---Count a check as passed or failed, from any hook; see [Recording](#recording).
 ---@param name string

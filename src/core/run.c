@@ -334,7 +334,9 @@ int run_prepare(const struct config *c, const struct scenario *s,
                              .watchdog = watchdog_new(0)};
   if (custom_declare(&out->custom, s->metrics, s->path, e) < 0)
     return -1;
+  thresholds_add_parts(&c->thresholds, &out->custom);
   out->stage_names = name_stages(&c->load);
+  out->custom.stages = out->stage_names;
   vc.errors = out->errors;
   vc.watchdog = out->watchdog;
   vc.custom = &out->custom;

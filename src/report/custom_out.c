@@ -33,6 +33,12 @@ static void write_trend(struct json_writer *w, const struct trend *t)
   field_number(w, "max", t->count ? t->max : NAN);
 }
 
+/* A stage's own time is the threshold's to know. */
+static double part_duration(const struct custom_part *part, double duration_s)
+{
+  return filter_has(&part->filter, "stage") ? NAN : duration_s;
+}
+
 static void write_metric(struct json_writer *w, const struct custom_metric *m,
                          double duration_s)
 {
@@ -67,6 +73,10 @@ void custom_write(struct json_writer *w, const struct custom *c,
   for (size_t i = 0; i < c->n_metrics; i++)
     if (!json_get(members, c->metrics[i].name))
       write_metric(w, &c->metrics[i], duration_s);
+  for (size_t i = 0; i < c->n_parts; i++)
+    if (!json_get(members, c->parts[i].metric.name))
+      write_metric(w, &c->parts[i].metric,
+                   part_duration(&c->parts[i], duration_s));
   for (const json_value *v = json_first(members); v; v = json_next(v)) {
     struct buf text = {0};
     json_print(&text, v);
@@ -131,6 +141,9 @@ void custom_show(struct buf *out, const struct custom *c, double duration_s)
     buf_adds(out, "Metrics of the scenario:\n");
   for (size_t i = 0; i < c->n_metrics; i++)
     show_metric(out, &c->metrics[i], duration_s);
+  for (size_t i = 0; i < c->n_parts; i++)
+    show_metric(out, &c->parts[i].metric,
+                part_duration(&c->parts[i], duration_s));
 }
 
 void checks_show(struct buf *out, const struct custom *c, bool marks)

@@ -5,13 +5,13 @@
 #include "base/clock.h"
 #include "base/suggest.h"
 #include "script/bindings.h"
-#include "script/vm_impl.h"
+#include "script/request_fields.h"
 #include "stats/custom.h"
 
 /* What a script measures by itself; the same functions as methods of ctx, run
  * and s, and as stoke.record and stoke.check where none of them is at hand.
- * record(name[, v])    counter: how many (1); gauge, trend: a number;
- *                      rate: a boolean                     [-0, +0, v]
+ * record(name[, v[, tags]])  counter: how many (1); gauge, trend: a number;
+ *                      rate: a boolean; tags as a request's [-0, +0, v]
  * check(name, ok)      -> ok as a boolean                  [-0, +1, v]
  * What is recorded during the warm-up is checked and forgotten. */
 
@@ -75,6 +75,48 @@ static double check_value(lua_State *L, int i, const struct custom_metric *m)
   return x;
 }
 
+/* Tags of the call, in vm->scratch. */
+static void read_call_tags(lua_State *L, int i)
+{
+  struct vm *vm = vm_of(L);
+  static const struct field field = {.name = "tags"};
+  struct reader r = {.L = L, .vm = vm, .what = "record"};
+  vm_guard(vm);
+  buf_reset(&vm->scratch);
+  if (!lua_isnoneornil(L, i)) {
+    lua_settop(L, i);
+    read_tag_list(&r, &field, &vm->scratch);
+  }
+  vm_unguard(vm);
+}
+
+/* The request whose answer a hook has in hand, or NULL. */
+static const struct record *record_in_hand(lua_State *L)
+{
+  const struct response_box *box;
+  vm_push_ref(L, REF_RESPONSE);
+  box = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  return box && box->response ? box->response->record : NULL;
+}
+
+/* The stage in which the request or session at hand began; its request's
+ * tags, and those of the call. */
+static void record_parts(lua_State *L, struct custom *c,
+                         const struct custom_metric *m, double x,
+                         uint64_t now_ns)
+{
+  struct vm *vm = vm_of(L);
+  const struct record *r = record_in_hand(L);
+  const char *stage = vm->item.stage;
+  if (r) {
+    stage = r->stage < c->stages.n ? c->stages.names[r->stage] : NULL;
+    if (r->tags && *r->tags)
+      buf_addf(&vm->scratch, "%s%s", vm->scratch.len ? "," : "", r->tags);
+  }
+  custom_record_parts(c, m, x, now_ns, stage, buf_cstr(&vm->scratch));
+}
+
 static int record_l(lua_State *L)
 {
   int i = first_argument(L);
@@ -82,14 +124,20 @@ static int record_l(lua_State *L)
   struct str name = check_name(L, i, "record");
   struct custom_metric *m = custom_find(c, name);
   struct vm *vm = vm_of(L);
+  uint64_t now_ns;
   double x;
   if (!m)
     return undeclared(L, c, name);
   x = check_value(L, i + 1, m);
+  if (m->parted || !lua_isnoneornil(L, i + 2))
+    read_call_tags(L, i + 2);
   if (vm->muted)
     return 0;
+  now_ns = m->kind == CUSTOM_GAUGE ? clock_ns() : 0;
   vm_guard(vm);
-  custom_record(m, x, m->kind == CUSTOM_GAUGE ? clock_ns() : 0);
+  custom_record(m, x, now_ns);
+  if (m->parted)
+    record_parts(L, c, m, x, now_ns);
   vm_unguard(vm);
   return 0;
 }

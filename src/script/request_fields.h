@@ -60,6 +60,8 @@ read_field read_audio_seconds;
 read_field read_keep_body;
 
 /* request_pairs.c */
+/* The table of tags on top, as "a=b,c=d" behind what is in *out. */
+void read_tag_list(struct reader *r, const struct field *f, struct buf *out);
 read_field read_headers;
 read_field read_tags;
 

@@ -151,7 +151,7 @@ static bool is_tag(struct str s)
   return s.len > 0;
 }
 
-void read_tags(struct reader *r, const struct field *f)
+void read_tag_list(struct reader *r, const struct field *f, struct buf *out)
 {
   struct pair pairs[PAIRS_MAX];
   size_t n = read_pairs(r, f, pairs);
@@ -163,10 +163,15 @@ void read_tags(struct reader *r, const struct field *f)
                     "%s: tags: '%.40s' must not be empty or longer than %d "
                     "bytes, nor have one of = , { } \" in it",
                     r->what, bad.len ? bad.p : "", TAG_MAX);
-    if (i)
-      buf_addc(&r->out->tags, ',');
-    buf_addstr(&r->out->tags, name);
-    buf_addc(&r->out->tags, '=');
-    buf_addstr(&r->out->tags, value);
+    if (out->len)
+      buf_addc(out, ',');
+    buf_addstr(out, name);
+    buf_addc(out, '=');
+    buf_addstr(out, value);
   }
+}
+
+void read_tags(struct reader *r, const struct field *f)
+{
+  read_tag_list(r, f, &r->out->tags);
 }

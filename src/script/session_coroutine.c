@@ -401,9 +401,11 @@ static void resume(struct session *s)
   struct vm *vm = p->config.vm;
   int n_args = s->n_args, status;
   s->waiting = WAIT_NOTHING;
-  vm_set_item(vm, s->item.id, s->item.phase, s->root->env_ref);
+  vm_set_item(vm,
+              &(struct vm_item){s->item.id, s->item.phase, s->item.stage_label},
+              s->root->env_ref);
   status = vm_resume(vm, HOOK_SESSION, s->co, n_args, s->rng);
-  vm_set_item(vm, 0, s->item.phase, LUA_NOREF);
+  vm_set_item(vm, &(struct vm_item){.phase = s->item.phase}, LUA_NOREF);
   /* First of all: the end of this one may be the beginning of another. */
   session_watch_script(p, status > LUA_YIELD);
   if (status == LUA_YIELD)

@@ -140,10 +140,11 @@ uint64_t vm_seed(const struct vm *vm)
   return vm->scenario->seed;
 }
 
-void vm_set_item(struct vm *vm, uint64_t id, enum phase phase, int env)
+void vm_set_item(struct vm *vm, const struct vm_item *item, int env)
 {
-  vm->item.id = id;
-  vm->item.phase = phase;
+  vm->item.id = item->id;
+  vm->item.phase = item->phase;
+  vm->item.stage = item->stage;
   vm->item.env = env;
 }
 

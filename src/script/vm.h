@@ -166,7 +166,7 @@ void *vm_ud(struct lua_State *L);
 void vm_push_hook(struct vm *vm, enum hook hook);
 /* Whose script runs from now on, for what follows the item (d:next); `env`: a
  * reference to a table of the session's own, or LUA_NOREF. id 0: nobody's. */
-void vm_set_item(struct vm *vm, uint64_t id, enum phase phase, int env);
+void vm_set_item(struct vm *vm, const struct vm_item *item, int env);
 /* lua_resume with the same protection, for session_coroutine.c and control.c.
  * Returns LUA_YIELD, 0 or an error's code; an error has been counted. Draws
  * of math.random come from `rng` meanwhile. */

@@ -74,9 +74,9 @@ enum vm_result vm_request(struct vm *vm, const struct vm_item *item,
 {
   struct request_call c = {item, out, false};
   enum vm_result result;
-  vm_set_item(vm, item->id, item->phase, LUA_NOREF);
+  vm_set_item(vm, item, LUA_NOREF);
   result = vm_call(vm, HOOK_REQUEST, call_request, &c);
-  vm_set_item(vm, 0, item->phase, LUA_NOREF);
+  vm_set_item(vm, &(struct vm_item){.phase = item->phase}, LUA_NOREF);
   vm->rng = &vm->own_rng;
   return result == VM_OK && c.end ? VM_END : result;
 }

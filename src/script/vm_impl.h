@@ -57,6 +57,7 @@ struct vm {
   struct {
     uint64_t id;
     enum phase phase;
+    const char *stage; /* label, or NULL */
     int env;
   } item;
 

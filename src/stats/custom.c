@@ -28,7 +28,12 @@ void custom_deinit(struct custom *c)
   }
   for (size_t i = 0; i < c->n_checks; i++)
     mem_free(c->checks[i].name);
+  for (size_t i = 0; i < c->n_parts; i++) {
+    mem_free(c->parts[i].metric.name);
+    trend_deinit(&c->parts[i].metric.trend);
+  }
   mem_free(c->metrics);
+  mem_free(c->parts);
   mem_free(c->checks);
   *c = (struct custom){0};
 }
@@ -77,9 +82,11 @@ int custom_declare(struct custom *c, const json_value *metrics,
 
 void custom_like(struct custom *c, const struct custom *declared)
 {
-  *c = (struct custom){0};
+  *c = (struct custom){.stages = declared->stages};
   for (size_t i = 0; i < declared->n_metrics; i++)
     declare(c, declared->metrics[i].name, declared->metrics[i].kind);
+  for (size_t i = 0; i < declared->n_parts; i++)
+    custom_add_part(c, declared->parts[i].of, &declared->parts[i].filter);
 }
 
 struct custom_metric *custom_find(const struct custom *c, struct str name)
@@ -88,6 +95,52 @@ struct custom_metric *custom_find(const struct custom *c, struct str name)
     if (str_eq(str_of(c->metrics[i].name), name))
       return &c->metrics[i];
   return NULL;
+}
+
+/* ---- parts ---- */
+
+static bool same_filter(const struct filter *a, const struct filter *b)
+{
+  bool same = a->n == b->n;
+  for (size_t i = 0; same && i < a->n; i++)
+    same = strcmp(a->terms[i].name, b->terms[i].name) == 0 &&
+           strcmp(a->terms[i].value, b->terms[i].value) == 0;
+  return same;
+}
+
+const struct custom_metric *custom_part(const struct custom *c, size_t of,
+                                        const struct filter *f)
+{
+  if (!f->n)
+    return &c->metrics[of];
+  for (size_t i = 0; i < c->n_parts; i++)
+    if (c->parts[i].of == of && same_filter(&c->parts[i].filter, f))
+      return &c->parts[i].metric;
+  return NULL;
+}
+
+static char *part_name(const char *metric, const struct filter *f)
+{
+  struct buf name = {0};
+  buf_adds(&name, metric);
+  for (size_t i = 0; i < f->n; i++)
+    buf_addf(&name, "%c%s=%s", i ? ',' : '{', f->terms[i].name,
+             f->terms[i].value);
+  buf_addc(&name, '}');
+  return buf_take(&name);
+}
+
+void custom_add_part(struct custom *c, size_t of, const struct filter *f)
+{
+  struct custom_metric *m = &c->metrics[of];
+  if (custom_part(c, of, f))
+    return;
+  m->parted = true;
+  c->parts = mem_resize(c->parts, c->n_parts + 1, sizeof *c->parts);
+  c->parts[c->n_parts++] = (struct custom_part){
+      .of = of,
+      .filter = *f,
+      .metric = {.name = part_name(m->name, f), .kind = m->kind, .value = NAN}};
 }
 
 /* ---- recording ---- */
@@ -110,6 +163,20 @@ void custom_record(struct custom_metric *m, double x, uint64_t now_ns)
   case CUSTOM_KINDS: break;
   }
   m->count++;
+}
+
+void custom_record_parts(struct custom *c, const struct custom_metric *m,
+                         double x, uint64_t now_ns, const char *stage,
+                         const char *tags)
+{
+  const struct filing filing = {.tags = tags};
+  const struct stage_names stages = {&stage, 1};
+  for (size_t i = 0; i < c->n_parts; i++) {
+    struct custom_part *part = &c->parts[i];
+    if (&c->metrics[part->of] == m &&
+        filter_matches(&part->filter, &filing, &stages))
+      custom_record(&part->metric, x, now_ns);
+  }
 }
 
 static struct custom_check *find_check(struct custom *c, struct str name)
@@ -167,8 +234,11 @@ static void merge_metric(struct custom_metric *into,
 void custom_merge(struct custom *into, const struct custom *from)
 {
   assert(into->n_metrics == from->n_metrics);
+  assert(into->n_parts == from->n_parts);
   for (size_t i = 0; i < from->n_metrics; i++)
     merge_metric(&into->metrics[i], &from->metrics[i]);
+  for (size_t i = 0; i < from->n_parts; i++)
+    merge_metric(&into->parts[i].metric, &from->parts[i].metric);
   for (size_t i = 0; i < from->n_checks; i++) {
     struct custom_check *k = find_check(into, str_of(from->checks[i].name));
     k->passed += from->checks[i].passed;

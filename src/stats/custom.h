@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "stats/filter.h"
 #include "stats/trend.h"
 
 /* X(ENUM, "name") */
@@ -34,6 +35,14 @@ struct custom_metric {
   uint64_t value_ns; /* … monotonic */
   double min, max;   /* gauge */
   struct trend trend;
+  bool parted; /* it has parts */
+};
+
+/* A metric's records that a threshold's filter chooses. */
+struct custom_part {
+  size_t of; /* place in the metrics */
+  struct filter filter;
+  struct custom_metric metric; /* named "calls{class=long}" */
 };
 
 /* Checks have names of the script's own making; beyond this many, the rest
@@ -50,6 +59,9 @@ struct custom_check {
 struct custom {
   struct custom_metric *metrics; /* by name */
   size_t n_metrics;
+  struct custom_part *parts; /* in order of appearance */
+  size_t n_parts;
+  struct stage_names stages;   /* of the run; borrowed */
   struct custom_check *checks; /* in order of appearance */
   size_t n_checks;
 };
@@ -59,13 +71,24 @@ void custom_deinit(struct custom *c);
  * it, or NULL. A name that is a figure of ours is -1 and a message. */
 int custom_declare(struct custom *c, const json_value *metrics,
                    const char *place, struct err *e);
-/* Empty, with the same declarations. */
+/* From now on the records of metric `of` that f chooses are kept apart, too. */
+void custom_add_part(struct custom *c, size_t of, const struct filter *f);
+/* Such a part, or without any condition the metric itself. NULL: it was not
+ * added. */
+const struct custom_metric *custom_part(const struct custom *c, size_t of,
+                                        const struct filter *f);
+/* Empty, with the same declarations and parts. */
 void custom_like(struct custom *c, const struct custom *declared);
 /* NULL when it is not declared. */
 struct custom_metric *custom_find(const struct custom *c, struct str name);
 
 /* A finite x; a rate's is 0 or 1. */
 void custom_record(struct custom_metric *m, double x, uint64_t now_ns);
+/* The same in its parts that x belongs to, when m->parted. A part is chosen by
+ * the label of a stage and by tags, NULL: none. */
+void custom_record_parts(struct custom *c, const struct custom_metric *m,
+                         double x, uint64_t now_ns, const char *stage,
+                         const char *tags);
 void custom_check(struct custom *c, struct str name, bool passed);
 /* Declarations agree. */
 void custom_merge(struct custom *into, const struct custom *from);

@@ -48,6 +48,14 @@ static bool term_holds(const struct filter_term *t, const struct filing *x,
   return has_tag(t, x->tags);
 }
 
+bool filter_has(const struct filter *f, const char *name)
+{
+  for (size_t i = 0; i < f->n; i++)
+    if (strcmp(f->terms[i].name, name) == 0)
+      return true;
+  return false;
+}
+
 bool filter_matches(const struct filter *f, const struct filing *x,
                     const struct stage_names *stages)
 {

@@ -48,6 +48,9 @@ const char *turn_name(unsigned filed, char out[16]);
 bool filter_matches(const struct filter *f, const struct filing *x,
                     const struct stage_names *stages);
 
+/* Does a condition have this name? */
+bool filter_has(const struct filter *f, const char *name);
+
 /* Calls `tag` for every "name=value" of the list. */
 typedef void filter_tag_cb(struct str pair, void *ud);
 void filter_each_tag(const char *tags, filter_tag_cb *tag, void *ud);

@@ -121,8 +121,8 @@ static double trend_value(const struct threshold *t, const struct trend *x)
 static double custom_value(const struct threshold *t, const struct custom *c,
                            double duration_s)
 {
-  const struct custom_metric *m = &c->metrics[t->which];
-  assert((size_t)t->which < c->n_metrics);
+  const struct custom_metric *m = custom_part(c, (size_t)t->which, &t->filter);
+  assert((size_t)t->which < c->n_metrics && m);
   if (m->kind == CUSTOM_TREND)
     return trend_value(t, &m->trend);
   switch (t->statistic) {
@@ -166,10 +166,27 @@ double judge_counts(const struct threshold *t, const struct group *g,
 /* A stage's rates are over its own time, any other group's over the run's. */
 static bool by_stage(const struct filter *f)
 {
+  return filter_has(f, "stage");
+}
+
+/* From its first request to the end of its last; NaN: it had none. */
+static double stage_duration(const struct filter *f, const struct figures *in)
+{
+  struct filter stage = {0};
+  struct group g;
   for (size_t i = 0; i < f->n; i++)
     if (strcmp(f->terms[i].name, "stage") == 0)
-      return true;
-  return false;
+      stage.terms[stage.n++] = f->terms[i];
+  group_count(&g, in->metrics, &stage, &in->stages);
+  return g.duration_s;
+}
+
+/* Nothing is counted in a stage that was not: that is no 0. */
+static double custom_of_stage(const struct threshold *t,
+                              const struct figures *f)
+{
+  double duration_s = stage_duration(&t->filter, f);
+  return isnan(duration_s) ? NAN : custom_value(t, f->custom, duration_s);
 }
 
 static double figure_value(const struct threshold *t, const struct figures *f)
@@ -202,6 +219,8 @@ double judge_value(const struct threshold *t, const struct figures *f)
   const struct filter *filter = &t->filter;
   struct group g;
   double value;
+  if (t->subject == SUBJECT_CUSTOM && by_stage(filter))
+    return custom_of_stage(t, f);
   if (judge_apart(t, f->custom, f->sessions, f->duration_s, &value))
     return value;
   if (has_no_slo(t, f->summary))

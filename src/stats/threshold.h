@@ -125,6 +125,8 @@ struct thresholds {
 int thresholds_add(struct thresholds *all, struct str text,
                    const struct custom *custom, const char *place,
                    struct err *e);
+/* Let *c keep what their filters choose of its metrics. */
+void thresholds_add_parts(const struct thresholds *all, struct custom *c);
 /* A line each; blank lines and what follows a # are skipped. */
 int thresholds_add_lines(struct thresholds *all, struct str text,
                          const struct custom *custom, const char *file,

@@ -159,6 +159,17 @@ static int read_filter(struct threshold_parser *p, struct str inside)
   return 0;
 }
 
+/* What is recorded belongs to no turn. */
+static int read_custom_filter(struct threshold_parser *p, struct str inside)
+{
+  if (read_filter(p, inside) < 0)
+    return -1;
+  if (filter_has(&p->t->filter, "turn"))
+    return threshold_wrong(
+        p, "a metric of the scenario's has stages and tags, but no turns");
+  return 0;
+}
+
 int threshold_read_braces(struct threshold_parser *p)
 {
   struct threshold *t = p->t;
@@ -171,6 +182,7 @@ int threshold_read_braces(struct threshold_parser *p)
   case SUBJECT_FIGURE:
   case SUBJECT_VALUE:
   case SUBJECT_OUTCOME: return read_filter(p, inside);
+  case SUBJECT_CUSTOM: return read_custom_filter(p, inside);
   case SUBJECT_CHECKS:
     if (threshold_keep(t->check, sizeof t->check, unquoted(inside)))
       return 0;

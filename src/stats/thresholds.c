@@ -32,6 +32,15 @@ int thresholds_add_lines(struct thresholds *all, struct str text,
   return e->count > before ? -1 : 0;
 }
 
+void thresholds_add_parts(const struct thresholds *all, struct custom *c)
+{
+  for (size_t i = 0; i < all->n; i++) {
+    const struct threshold *t = &all->list[i];
+    if (t->subject == SUBJECT_CUSTOM && t->filter.n)
+      custom_add_part(c, (size_t)t->which, &t->filter);
+  }
+}
+
 void thresholds_deinit(struct thresholds *all)
 {
   for (size_t i = 0; i < all->n; i++)

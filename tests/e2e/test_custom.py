@@ -76,6 +76,92 @@ def test_kinds_of_metrics(script):
     assert re.search(r"never +n/a", after_the_table(r))
 
 
+@pytest.mark.asan
+@pytest.mark.parametrize("threads", [0, 2])
+def test_parts_of_metrics_in_thresholds(script, threads):
+    """By the stage and the tags of the request, or of the call itself."""
+    exprs = {"calls{stage=one}.sum == 10": True,
+             "calls{stage=one}.rate > 0": True,
+             'calls{stage="two"}.count == 20': True,
+             "calls{stage=three}.count < 1": False,  # there is none
+             "calls{x=y}.count < 1": True,  # nor was anything counted
+             "calls.sum == 30": True,
+             "wait{kind=even}.max == 30s": True,
+             "wait{kind=odd,stage=one}.count == 5": True,
+             "wait{tag=odd}.max == 29": True,
+             "done{kind=odd,stage=two}.rate == 0": True,
+             "done{kind=even}.rate > 99%": True,
+             "chunks{kind=odd}.sum == 30": True,
+             "firsts{kind=odd,stage=two}.count == 10": True}
+    r = script("""metrics = { calls = "counter", wait = "trend", done = "rate",
+        chunks = "counter", firsts = "counter" },
+      load = { stages = {
+        { num_requests = 10, max_concurrency = 2, label = "one" },
+        { num_requests = 20, max_concurrency = 4, label = "two" } } },
+      request = function(ctx)
+        local kind = ctx.id % 2 == 0 and "even" or "odd"
+        ctx:record("calls")
+        ctx:record("wait", ctx.id, { kind = kind })
+        return { prompt = "x", max_tokens = 2, tags = { kind = kind, id = ctx.id } }
+      end,
+      on_chunk = function(r) stoke.record("chunks") end,
+      on_first_token = function(r) stoke.record("firsts") end,
+      on_response = function(r) stoke.record("done", r.tags.kind == "even") end,""",
+               "--threads", threads,
+               *[f for e in exprs for f in ("--threshold", e)], code=99)
+    assert verdicts(r) == exprs
+    custom = r.stoke["custom"]
+    assert custom["wait{kind=odd,stage=one}"]["count"] == 5
+    assert custom["calls{stage=one}"] == {
+        "kind": "counter", "count": 10, "sum": 10, "rate": None}
+    assert custom["chunks{kind=odd}"]["rate"] > 0
+    assert custom["calls"]["sum"] == 30
+    assert re.search(r"calls\{stage=two\} +20\n", after_the_table(r))
+
+
+@pytest.mark.asan
+def test_parts_of_metrics_in_sessions(script):
+    exprs = {"wait{tool=find}.max < 2s": True, "wait{tool=read}.count == 8": True,
+             "wait{stage=late}.count == 8": True,
+             "wait{stage=late,tool=read}.p50 >= 2": True,
+             "wait{tool=find,class=x}.count == 4": True}
+    r = script("""metrics = { wait = "trend" },
+      load = { stages = {
+        { num_sessions = 4, max_concurrency = 2, label = "early" },
+        { num_sessions = 4, max_concurrency = 2, label = "late" } } },
+      session = function(s)
+        local class = s.stage == "early" and "x" or "y"
+        s:request { prompt = "x", max_tokens = 1 }
+        s:record("wait", 1, { tool = "find", class = class })
+        s:parallel { function(s) s:record("wait", 2, { tool = "read" }) end }
+      end,""", *[f for e in exprs for f in ("--threshold", e)])
+    assert verdicts(r) == exprs
+
+
+def test_an_abort_by_a_part(script):
+    r = script("""metrics = { bad = "counter" },
+      request = function(ctx)
+        ctx:record("bad", 1, { why = "x" })
+        return { prompt = "x", max_tokens = 1 }
+      end,""", "--duration", "60s", "-c", 1,
+               "--threshold", "bad{why=x}.count < 1 abort", code=99)
+    assert r.stoke["stop_reason"].startswith("threshold: bad{why=x}")
+
+
+@pytest.mark.parametrize("tags, why", [
+    ("'x'", "record: tags must be a table"),
+    ("{ 'x' }", "record: tags must have names"),
+    ("{ a = 'b,c' }", "record: tags: 'b,c' must not be empty"),
+    ("{ a = {} }", "record: tags.a must be a string")])
+def test_tags_of_a_record_are_looked_at(script, tags, why):
+    r = script("""metrics = { n = "counter" },
+      request = function(ctx)
+        ctx:record("n", 1, %s)
+        return { prompt = "x" }
+      end,""" % tags, "-n", 1, code=1)
+    assert why in r.err and r.outcomes == {"script": 1}
+
+
 def test_the_warmup_and_the_sample_are_not_counted(stoke, mock, tmp_path):
     server = mock("--ttft", "1ms", "--tokens", 1)
     (tmp_path / "case.lua").write_text("""return {

@@ -175,6 +175,45 @@ static void b145_counters_add_up_over_workers(void **state)
   custom_deinit(&all);
 }
 
+/* Each record in the parts that it belongs to, whatever worker it was on. */
+static void parts_merge(void **state)
+{
+  const struct filter ramp = {{{"stage", "ramp"}}, 1};
+  const struct filter late = {{{"stage", "ramp"}, {"class", "a"}}, 2};
+  struct custom all, w[2];
+  (void)state;
+  declare(&all);
+  for (size_t i = 0; i < all.n_metrics; i++)
+    if (strcmp(all.metrics[i].name, "calls") == 0) {
+      custom_add_part(&all, i, &ramp);
+      custom_add_part(&all, i, &late);
+      custom_add_part(&all, i, &ramp); /* there it is already */
+      assert_ptr_equal(custom_part(&all, i, &ramp), &all.parts[0].metric);
+      assert_ptr_equal(custom_part(&all, i, &(struct filter){0}),
+                       &all.metrics[i]);
+      assert_null(custom_part(&all, i + 1, &ramp));
+    }
+  assert_int_equal(all.n_parts, 2);
+  assert_string_equal(all.parts[1].metric.name, "calls{stage=ramp,class=a}");
+  assert_true(find(&all, "calls")->parted && !find(&all, "depth")->parted);
+  for (int i = 0; i < 2; i++) {
+    struct custom_metric *m;
+    custom_like(&w[i], &all);
+    m = find(&w[i], "calls");
+    custom_record_parts(&w[i], m, 1, 0, "ramp", "class=a,x=y");
+    custom_record_parts(&w[i], m, 10, 0, "ramp", "class=b");
+    custom_record_parts(&w[i], m, 100, 0, NULL, "class=a");
+    custom_record_parts(&w[i], m, 1000, 0, "flat", "");
+  }
+  custom_merge(&all, &w[0]);
+  custom_merge(&all, &w[1]);
+  assert_true(sum_value(&all.parts[0].metric.sum) == 22);
+  assert_true(sum_value(&all.parts[1].metric.sum) == 2);
+  for (int i = 0; i < 2; i++)
+    custom_deinit(&w[i]);
+  custom_deinit(&all);
+}
+
 static void gauges_rates_and_trends_merge(void **state)
 {
   struct custom a, b;
@@ -252,6 +291,7 @@ int main(void)
       cmocka_unit_test(a_small_spread_on_a_large_mean),
       cmocka_unit_test(names_of_figures_are_refused),
       cmocka_unit_test(b145_counters_add_up_over_workers),
+      cmocka_unit_test(parts_merge),
       cmocka_unit_test(gauges_rates_and_trends_merge),
       cmocka_unit_test(checks_are_counted_by_name),
       cmocka_unit_test(checks_are_bounded),
