@@ -375,6 +375,7 @@ function search:set(x)
 end
 
 function search:keep(point, ok, why)
+  self.point = nil
   local m = point.whole or point.last
   self.curve[#self.curve + 1] = {
     x = point.x, ok = ok, why = why, windows = point.windows, passed = point.passed,
@@ -389,7 +390,7 @@ function search:keep(point, ok, why)
 end
 
 function search:watch(point)
-  point.judged = false
+  self.point, point.judged = point, false
   begin_counting(point)
   self:set(point.x)
   local why = self:settle(point)
@@ -510,7 +511,7 @@ function search:confirm()
   while self.good and not self.good.thorough do
     local x = self.good.x
     local lower = self:best_below(x)
-    self.good, self.confirming = nil, x
+    self.good, self.confirming, self.passing = nil, x, x
     self:forget(x)
     if self:try(x, true) then return end
     self.reason = nil
@@ -558,14 +559,74 @@ function search:curve_table()
   end
 end
 
+-- The highest load that held, be it in passing only, when none is known to.
+function search:held_in_passing()
+  local held = self.passing
+  for _, p in ipairs(self.curve) do
+    if p.ok and p.x > (held or 0) then held = p.x end
+  end
+  return held and held < (self.bad or math.huge) and held or nil
+end
+
+-- So many more points, at least, would be looked at between the two.
+function search:points_left(low, high)
+  local n = math.log(math.log(high / low) / math.log(1 + self.precision)) / math.log(2)
+  if self.of == "max_concurrency" then n = math.min(n, math.log(high - low) / math.log(2)) end
+  return math.max(math.ceil(n), 0) + (self.good and self.good.thorough and 0 or 1)
+end
+
+-- What a search that was cut off does not know: a table for the results.
+function search:unfinished(ended)
+  local good, p = self.good, self.point
+  local low, elapsed = good and good.x or self:held_in_passing(), self.run.now() - self.began
+  local u = { from = low, to = self.bad, confirmed = good ~= nil and good.thorough == true }
+  if p then
+    u.watching = { x = p.x, windows = p.windows, windows_held = p.passed, seconds = p.watched }
+  end
+  if ended == over.time and low and self.bad then
+    u.points_left = self:points_left(low, self.bad)
+    u.time_limit_s = math.ceil(elapsed * (1 + u.points_left / math.max(#self.curve, 1)))
+  end
+  return u
+end
+
+local function unfinished_words(self, u)
+  local words = {}
+  local function add(text, ...) words[#words + 1] = text:format(...) end
+  if not self.good and u.from then
+    add("%s held in passing and was not confirmed.", show(u.from))
+  elseif self.good and not u.confirmed then
+    add("%s held in passing: it was not watched for longer.", show(u.from))
+  end
+  if u.from and u.to then
+    add("Between %s and %s nothing is known.", show(u.from), show(u.to))
+  elseif u.from then
+    add("Nothing broke: what lies above %s is not known.", show(u.from))
+  elseif u.to then
+    add("%s does not hold: what lies below is not known.", show(u.to))
+  end
+  if u.watching then
+    add("%s was under way: %.0f s, %d of %d windows held.", show(u.watching.x),
+      u.watching.seconds, u.watching.windows_held, u.watching.windows)
+  end
+  if u.time_limit_s then
+    add("Some %d more to look at: --time-limit %dm or so.", u.points_left,
+      math.ceil(u.time_limit_s / 60))
+  elseif self.reason == over.time[1] then
+    add("--time-limit gives it longer.")
+  end
+  return #words > 0 and " " .. table.concat(words, " ") or ""
+end
+
 function search:conclude()
   local queue = self.capacity and
     (" With a queue before it the server completed %s/s."):format(show(self.capacity)) or ""
+  local open = self.open and unfinished_words(self, self.open) or ""
   if not self.good then
-    return ("No %s is known to hold: %s.%s"):format(self.of, self.reason, queue)
+    return ("No %s is known to hold: %s.%s%s"):format(self.of, self.reason, queue, open)
   end
-  return ("Highest %s that holds: %s%s; %s.%s%s"):format(self.of, show(self.good.x),
-    self.bad and (" (%s does not)"):format(show(self.bad)) or "", self.reason, queue,
+  return ("Highest %s that holds: %s%s; %s.%s%s%s"):format(self.of, show(self.good.x),
+    self.bad and (" (%s does not)"):format(show(self.bad)) or "", self.reason, queue, open,
     self.limited and " This client was the limit, not the server: more --threads or machines"
       .. " may get farther." or "")
 end
@@ -576,6 +637,7 @@ function search:report()
     of = self.of, slos = stoke.json.array(self.slos), best = self.good and self.good.x,
     fails_at = self.bad, capacity = self.capacity, stopped_because = self.reason,
     client_limited = self.limited, curve = stoke.json.array(self.curve),
+    unfinished = self.open,
   })
   for _, slo in ipairs(self.slos) do self.run:say("SLO: " .. slo) end
   self:curve_table()
@@ -588,6 +650,7 @@ function search:control(run)
   local ended = type(why) == "table" and why[1]
   if not ok and not ended then error(why, 0) end
   self.reason = ended or self.reason or "known to the precision asked"
+  self.open = ended and self:unfinished(why)
   self:report()
   if why == over.gone then return nil, over.gone[1] .. ": the search ended there" end
   if not self.good and why ~= over.run then

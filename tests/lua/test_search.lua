@@ -303,9 +303,37 @@ describe("search", function()
     local found, why = find(new_server {}, { from = 10, time_limit = 25 })
     equal(found.stopped_because, "the time was up")
     assert(found.best >= 10 and #found.curve >= 1 and not why)
+    local u = found.unfinished
+    assert(u.from == found.best and (not u.to or u.to == found.fails_at))
     found, why = find(new_server { ends = 25 }, { from = 10 })
     equal(found.stopped_because, "the run was ended")
     assert(found.best >= 10 and not why)
+  end)
+
+  -- Whenever it is cut off, what it says of both sides is true.
+  it("says what lies between when the time is up", function()
+    local estimated, confirmed, passing = 0, 0, 0
+    for limit = 20, 600, 20 do
+      local s = new_server { slots = 16, service = 2, varied = true, arrival = "random" }
+      local found = find(s, { from = 1, time_limit = limit })
+      local u, last = found.unfinished, s.said[#s.said]
+      if not u then break end
+      equal(found.stopped_because, "the time was up")
+      assert(not u.from or u.from < 8 * 1.1, last)
+      assert(not u.to or u.to > 8 * 0.9, last)
+      assert(not (u.from and u.to) or u.from < u.to, last)
+      if u.from and u.to then
+        assert(last:find("Between", 1, true), last)
+        assert(u.time_limit_s > limit and u.points_left > 0, last)
+        estimated = estimated + 1
+      end
+      if not found.best and u.from then
+        assert(last:find("held in passing", 1, true), last)
+        passing = passing + 1
+      end
+      if u.confirmed then confirmed = confirmed + 1 end
+    end
+    assert(estimated > 0 and confirmed + passing > 0)
   end)
 
   it("knows its own limit from the server's", function()
