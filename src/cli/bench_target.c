@@ -23,7 +23,7 @@ static const struct bench_backend backends[] = {
     {NOW("openai", "completions", "completions"), .samples = true},
     {NOW("openai-chat", "chat", "chat/completions"), .samples = true},
     {NOW("openai-responses", "responses", "responses"), .samples = true},
-    {NOW("openai-embeddings", "embeddings", "embeddings")},
+    {NOW("openai-embeddings", "embeddings", "embeddings"), .vllm = true},
     {NOW("openai-embeddings-chat", "embeddings_chat", "embeddings"),
      .vllm = true},
     {NOW("openai-embeddings-clip", "embeddings_chat", "embeddings"),

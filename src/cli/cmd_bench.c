@@ -202,8 +202,9 @@ static int begin(const struct run_stand *at, void *ud)
   if (status != GO_ON)
     return status;
   s->saves_details = f->save_detailed && bench_saves(f);
-  s->detailed = s->saves_details || f->metric_mode == 1 || f->plot_timeline ||
-                f->plot_dataset_stats;
+  /* What a batch held that was answered depends on which one it was. */
+  s->detailed = s->saves_details || s->bench.batch > 1 || f->metric_mode == 1 ||
+                f->plot_timeline || f->plot_dataset_stats;
   details_init(&s->details, o->config.threads);
   s->details.texts = o->config.keep_text;
   s->details.hollows = f->metric_mode == 1;
@@ -298,23 +299,27 @@ static void show_failures(const struct serve *s)
       say("Failed requests during benchmark run detected (capping to 10):");
     buf_adds(&line, d->list[i].error);
     mask_known(&line, &s->options->secrets);
+    buf_disarm(&line);
     printf("Error %u: %s\n", shown++, buf_cstr(&line));
     buf_free(&line);
   }
   fflush(stdout);
 }
 
-/* The last batch has what is left: known to have come when all have. An
- * embedding model gets the question as a text more. */
-static uint64_t count_sequences(const struct bench *b,
+/* Of the requests that were answered. An embedding model gets the question as
+ * a text more. */
+static uint64_t count_sequences(const struct serve *s,
                                 const struct summary *sum)
 {
-  const struct bench_flags *f = &b->flags;
-  uint64_t n = sum->completed * b->batch;
-  if (sum->completed == sum->sent && f->num_prompts > 0 &&
-      n > (uint64_t)f->num_prompts)
-    n = (uint64_t)f->num_prompts;
-  return n + (f->data.no_reranker ? sum->completed : 0);
+  const struct bench_flags *f = &s->bench.flags;
+  uint64_t prompts = f->num_prompts > 0 ? (uint64_t)f->num_prompts : 0;
+  uint64_t batch = s->bench.batch, last = (prompts + batch - 1) / batch;
+  uint64_t n = sum->completed * (batch + f->data.no_reranker);
+  /* The last one of the data set has what the others left. */
+  for (size_t i = 0; i < s->details.n; i++)
+    if (s->details.list[i].ok && s->details.list[i].id == last)
+      n -= last * batch - prompts;
+  return n;
 }
 
 static void describe(struct summary *sum, struct run_info *info, void *ud)
@@ -334,7 +339,7 @@ static void describe(struct summary *sum, struct run_info *info, void *ud)
     info->num_prompts = (uint64_t)f->num_prompts;
   info->counts_sequences = info->pooling;
   if (info->pooling)
-    info->input_sequences = count_sequences(&s->bench, sum);
+    info->input_sequences = count_sequences(s, sum);
   describe_ramp(s, info);
   if (s->saves_details)
     info->details = &s->details;

@@ -345,6 +345,30 @@ def test_the_last_batch_has_what_is_left(serve, mock, tmp_path, flags,
     assert j["completed"] == 3 and j["total_input_sequences"] == sequences
 
 
+@pytest.mark.parametrize("failing, sequences", [(2, 3), (1, 4)])
+def test_sequences_of_batches_that_were_answered(
+        serve, raw_server, tmp_path, failing, sequences):
+    """Of 5 texts in twos: a whole batch fails, or the one that is left."""
+    count = {2: 0, 1: 0}
+
+    def embed(q):
+        if q.path != "/v1/embeddings":
+            return [whole({}, "404 No")]
+        n = len(q.json["input"])
+        count[n] += 1
+        if n == failing and count[n] == 1:
+            return [whole({"error": "no"}, "500 No")]
+        return [whole({"object": "list", "data": [
+            {"index": i, "embedding": [0.5]} for i in range(n)],
+            "usage": {"prompt_tokens": n, "total_tokens": n}})]
+
+    serve(raw_server(embed).url, "--backend", "openai-embeddings",
+          "--num-prompts", 5, "--random-batch-size", 2, "--save-result",
+          "--max-concurrency", 1)
+    j = saved(tmp_path)
+    assert j["completed"] == 2 and j["total_input_sequences"] == sequences
+
+
 def test_reranking(serve, mock, tmp_path):
     r = serve(mock().url, "--backend", "vllm-rerank", "--endpoint",
               "/v1/rerank", "--dataset-name", "random-rerank",

@@ -300,9 +300,15 @@ static void extra_body_goes_before_the_sampling(void **state)
   done(&p);
   PARSE_BAD("--temperature hot: not a number\n", "--model", "M",
             "--temperature", "hot");
-  PARSE_OK(&p, "--model", "M", "--backend", "openai-embeddings", "--top-p",
+  PARSE_OK(&p, "--model", "M", "--backend", "infinity-embeddings", "--top-p",
            "1");
   assert_null(p.r.config.extra_body);
+  assert_true(noticed(&p, "--top-p: has no effect, the answers of this"));
+  done(&p);
+  /* As vLLM's client: a model of short contexts drops no request. */
+  PARSE_OK(&p, "--model", "M", "--backend", "openai-embeddings", "--top-p",
+           "1");
+  assert_string_equal(p.r.config.extra_body, "{\"truncate_prompt_tokens\":-1}");
   assert_true(noticed(&p, "--top-p: has no effect, the answers of this"));
   done(&p);
 }
