@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 char *buf_reserve(struct buf *b, size_t len)
 {
@@ -93,11 +94,18 @@ const char *buf_cstr(struct buf *b)
 
 void buf_disarm(struct buf *b)
 {
-  for (size_t i = 0; i < b->len; i++) {
-    unsigned char c = (unsigned char)b->p[i];
-    if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
-      b->p[i] = '?';
+  size_t to = 0;
+  for (size_t i = 0, n; i < b->len; i += n ? n : 1) {
+    const unsigned char *c = (unsigned char *)b->p + i;
+    n = utf8_length(c, b->len - i);
+    if (n == 0 || (utf8_disturbs(c, n) && *c != '\n' && *c != '\t')) {
+      b->p[to++] = '?';
+    } else {
+      memmove(b->p + to, c, n);
+      to += n;
+    }
   }
+  b->len = to;
 }
 
 char *buf_take(struct buf *b)

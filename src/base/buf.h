@@ -30,8 +30,9 @@ void buf_shift(struct buf *b, size_t len);
 struct str buf_str(const struct buf *b);
 /* The bytes with a NUL behind them; valid until the next change. */
 const char *buf_cstr(struct buf *b);
-/* Put a ? for every control character but tabs and the ends of lines: for what
- * a terminal shows and others than we have said. */
+/* Put a ? for every control character but tabs and the ends of lines, for marks
+ * that turn a text's direction, and for what is no UTF-8: for what a terminal
+ * shows and others than we have said. */
 void buf_disarm(struct buf *b);
 /* Hand the bytes (NUL-terminated) to the caller; the buf is empty after. */
 char *buf_take(struct buf *b);

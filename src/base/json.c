@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 /* ---- writing ---- */
 
@@ -117,30 +118,6 @@ void json_raw(struct json_writer *w, struct str text)
 {
   item(w);
   buf_addstr(w->out, text);
-}
-
-/* Length of the valid UTF-8 sequence at p (RFC 3629: no overlong forms, no
- * surrogates, nothing above U+10FFFF), or 0. */
-static size_t utf8_length(const unsigned char *p, size_t len)
-{
-  unsigned char c = p[0];
-  if (c < 0x80)
-    return 1;
-  if (c >= 0xc2 && c <= 0xdf)
-    return len >= 2 && (p[1] & 0xc0) == 0x80 ? 2 : 0;
-  if (c >= 0xe0 && c <= 0xef) {
-    unsigned char lo = c == 0xe0 ? 0xa0 : 0x80, hi = c == 0xed ? 0x9f : 0xbf;
-    return len >= 3 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 ? 3
-                                                                         : 0;
-  }
-  if (c >= 0xf0 && c <= 0xf4) {
-    unsigned char lo = c == 0xf0 ? 0x90 : 0x80, hi = c == 0xf4 ? 0x8f : 0xbf;
-    return len >= 4 && p[1] >= lo && p[1] <= hi && (p[2] & 0xc0) == 0x80 &&
-                   (p[3] & 0xc0) == 0x80
-               ? 4
-               : 0;
-  }
-  return 0;
 }
 
 /* The escape of a byte below 0x80; returns its length, at most 6. */

@@ -4,21 +4,44 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/bench_flags.h"
 #include "cli/mask.h"
 
 /* As Python's repr(). */
+/* n: of the UTF-8 sequence; 0: it is none, and then Python has a surrogate. */
+static void add_escaped(struct buf *out, const char *s, size_t n)
+{
+  const unsigned char *c = (const unsigned char *)s;
+  switch (n) {
+  case 0: buf_addf(out, "\\udc%02x", c[0]); break;
+  case 1:
+    if (*s == '\r' || *s == '\t')
+      buf_adds(out, *s == '\r' ? "\\r" : "\\t");
+    else
+      buf_addf(out, "\\x%02x", c[0]);
+    break;
+  case 2: buf_addf(out, "\\x%02x", c[1]); break; /* U+0080 to U+009F */
+  default:
+    buf_addf(out, "\\u%04x", 0x2000u | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu));
+  }
+}
+
 static void add_repr(struct buf *out, const char *s)
 {
   char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
   buf_addc(out, quote);
-  for (; *s; s++) {
-    if (*s == '\n')
+  while (*s) {
+    size_t n = utf8_length((const unsigned char *)s, strlen(s));
+    if (n == 0 || (*s != '\n' && utf8_disturbs((const unsigned char *)s, n)))
+      add_escaped(out, s, n);
+    else if (*s == '\n')
       buf_adds(out, "\\n");
     else if (*s == quote || *s == '\\')
       buf_addf(out, "\\%c", *s);
     else
-      buf_addc(out, *s);
+      buf_addstr(out, (struct str){s, n});
+    s += n ? n : 1;
   }
   buf_addc(out, quote);
 }

@@ -254,6 +254,26 @@ static const luaL_Reg host_functions[] = {
     {NULL, NULL},
 };
 
+/* Lua's print, without what a terminal would obey: names of models, words of
+ * servers. */
+static int print_l(lua_State *L)
+{
+  struct buf line = {0};
+  int n = lua_gettop(L);
+  for (int i = 1; i <= n; i++) {
+    if (i > 1)
+      buf_addc(&line, '\t');
+    lua_getglobal(L, "tostring");
+    lua_pushvalue(L, i);
+    lua_call(L, 1, 1);
+    buf_adds(&line, lua_tostring(L, -1));
+  }
+  buf_disarm(&line);
+  puts(buf_cstr(&line));
+  buf_free(&line);
+  return 0;
+}
+
 /* ---- questions ---- */
 
 struct asking {
@@ -343,6 +363,8 @@ static int run_main(const char *name, struct str request,
   if (!L)
     return 1;
   luaL_openlibs(L);
+  lua_pushcfunction(L, print_l);
+  lua_setglobal(L, "print");
   open_modules(L);
   lua_pushcfunction(L, traceback_l);
   lua_pushcfunction(L, main_l);

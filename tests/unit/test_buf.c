@@ -125,8 +125,20 @@ static void shows_nothing_that_a_terminal_obeys(void **state)
   buf_adds(&b, "a\x1b[2J\tb\r\n\x7f\x9cö");
   buf_addc(&b, '\0');
   buf_disarm(&b);
-  assert_string_equal(buf_cstr(&b), "a?[2J\tb?\n?\x9cö?");
+  assert_string_equal(buf_cstr(&b), "a?[2J\tb?\n??ö?");
+  buf_reset(&b);
+  /* Controls of two bytes, marks of direction and of lines; the neighbours of
+   * each stay. What is cut off, too long or a surrogate is no UTF-8. */
+  buf_adds(&b, "\xc2\x9b|\xc2\xa0|\xe2\x80\xae|\xe2\x80\xaf|\xe2\x80\xa8|"
+               "\xe2\x81\xa6|\xe2\x81\xaa|\xe2\x96\x81|"
+               "\xed\xa0\x80|\xc0\x9b|\xf0\x9f\x98\x80|\xe2\x80");
+  buf_disarm(&b);
+  assert_string_equal(buf_cstr(&b), "?|\xc2\xa0|?|\xe2\x80\xaf|?|?|"
+                                    "\xe2\x81\xaa|\xe2\x96\x81|???|\?\?|"
+                                    "\xf0\x9f\x98\x80|??");
   buf_free(&b);
+  buf_disarm(&b);
+  assert_int_equal(b.len, 0);
 }
 
 static void recycles_what_is_small(void **state)

@@ -511,7 +511,7 @@ return function(host, request)
   if request.json then
     io.write(d:as_json(worst))
   else
-    io.write(d.findings:text(), "\n", CLOSING[worst], "\n  ", d:next_command(worst), "\n")
+    print(d.findings:text() .. "\n" .. CLOSING[worst] .. "\n  " .. d:next_command(worst))
   end
   return worst == "wrong" and 1 or 0
 end
