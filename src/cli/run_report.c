@@ -309,7 +309,7 @@ static int exit_status(const struct run_report *r, const struct summary *s,
     return 130;
   if (wrong || nothing_succeeded(r, s) || all_sessions_failed(r) ||
       script_failed(r) || r->result->control_failed ||
-      r->result->teardown_failed)
+      r->result->teardown_failed || r->result->exit_failed)
     return 1;
   return run_extras_broken(extras) ? 99 : 0;
 }

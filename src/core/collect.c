@@ -76,6 +76,7 @@ void run_collect(struct run *r)
     custom_merge(&out->custom, &f->custom);
     out->exits[i] = f->exit;
     f->exit = (struct buf){0};
+    out->exit_failed |= f->exit_failed;
     collect_stages(r, f);
     if (f->sent && !sent)
       out->backend = f->backend;

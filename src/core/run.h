@@ -102,7 +102,8 @@ struct run_result {
   char stop_detail[200];  /* the script's words, the signal's name, or "" */
   int signal;             /* 0, SIGINT, SIGTERM or SIGHUP */
   bool control_failed;    /* control(run) ended in an error, */
-  bool teardown_failed;   /* and so did teardown(run) */
+  bool teardown_failed;   /* and so did teardown(run), */
+  bool exit_failed;       /* or exit(ctx) on a thread */
   unsigned threads;       /* workers that there were */
   char *preconnect_error; /* NULL when all went well */
 };

@@ -94,6 +94,7 @@ struct worker_figures {
   struct calls calls; /* of s:http */
   struct custom custom;
   struct buf exit;               /* what exit(ctx) returned */
+  bool exit_failed;              /* it ended in an error */
   struct metrics **stages;       /* one per stage of a load that has stages */
   uint64_t *stage_t0_ns;         /* when each began; 0: never */
   bool sent;                     /* anything at all: */

@@ -155,7 +155,7 @@ void worker_set_up(struct worker *w)
 void worker_tear_down(struct worker *w)
 {
   if (w->vm && !w->failed)
-    vm_exit(w->vm, &w->figures.exit);
+    w->figures.exit_failed = vm_exit(w->vm, &w->figures.exit) == VM_FAILED;
   struct client_worker *c = &w->figures.client;
   if (w->vm) {
     struct vm_stats s = vm_stats(w->vm);

@@ -391,7 +391,11 @@ static void yielded(struct session *s)
     mem_free(why);
     break;
   }
-  case WAIT_NOTHING: session_kill(root, SESSION_FAILED, own); break;
+  case WAIT_NOTHING:
+    vm_misused(s->pool->config.vm, HOOK_SESSION, s->co, own);
+    session_watch_script(s->pool, true);
+    session_kill(root, SESSION_FAILED, vm_error(s->pool->config.vm));
+    break;
   }
 }
 

@@ -393,6 +393,38 @@ int vm_resume(struct vm *vm, enum hook hook, lua_State *co, int nargs,
   return status;
 }
 
+struct misuse {
+  lua_State *co;
+  const char *what;
+};
+
+static int tell_misuse(lua_State *L)
+{
+  const struct misuse *m = vm_ud(L);
+  struct vm *vm = vm_of(L);
+  lua_Debug at;
+  luaL_traceback(L, m->co, NULL, 0);
+  vm_keep_traceback(vm, lua_tostring(L, -1));
+  if (lua_getstack(m->co, 1, &at) && lua_getinfo(m->co, "Sl", &at) &&
+      at.currentline > 0)
+    lua_pushfstring(L, "%s:%d: %s", at.short_src, at.currentline, m->what);
+  else
+    lua_pushstring(L, m->what);
+  vm_keep_error(vm, L, LUA_ERRRUN);
+  return 0;
+}
+
+void vm_misused(struct vm *vm, enum hook hook, lua_State *co, const char *what)
+{
+  struct misuse m = {.co = co, .what = what};
+  if (vm->dead)
+    return;
+  vm_enter(vm, hook);
+  vm_protected(vm, tell_misuse, &m);
+  vm_leave(vm);
+  vm_report_error(vm);
+}
+
 /* ---- idle collection ---- */
 
 static int collect_step(lua_State *L)

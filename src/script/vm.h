@@ -71,7 +71,7 @@ int vm_setup(struct vm *vm, struct buf *data, struct err *e);
 /* init(ctx) and exit(ctx), if there are any: on a worker's VM, before the load
  * and after it. exit's result is appended to `data`, for vm_threads. */
 int vm_init(struct vm *vm, struct err *e);
-void vm_exit(struct vm *vm, struct buf *data);
+enum vm_result vm_exit(struct vm *vm, struct buf *data);
 /* What the exit hooks of all threads returned, for summary(): borrowed until
  * then, on the main thread's VM. */
 /* Of a script for wrk: what done() is told (borrowed), and the base URL that
@@ -172,6 +172,9 @@ void vm_set_item(struct vm *vm, const struct vm_item *item, int env);
  * of math.random come from `rng` meanwhile. */
 int vm_resume(struct vm *vm, enum hook hook, struct lua_State *co, int nargs,
               struct rng *rng);
+/* Count what a coroutine did that none may do, as an error where it stands. */
+void vm_misused(struct vm *vm, enum hook hook, struct lua_State *co,
+                const char *what);
 /* A bracket around several calls, so that the clock is read twice for all of
  * them: a per-token hook is too cheap to be timed one by one. */
 void vm_enter(struct vm *vm, enum hook hook);

@@ -70,6 +70,21 @@ const char *vm_place(const struct vm *vm)
   return vm->doing ? vm->scenario->path : vm->places[vm->hook];
 }
 
+/* Where the script was when it raised a table, or called what raised words
+ * without a place: the innermost line that is its own. */
+static struct str traced_place(const struct vm *vm)
+{
+  struct str rest = buf_str(&vm->traceback);
+  str_split(&rest, '\n'); /* its heading */
+  while (rest.p) {
+    struct str line = str_trim(str_split(&rest, '\n'));
+    struct str place = script_error_place(line);
+    if (place.p && !str_starts(line, STR("lua/stoke/")))
+      return place;
+  }
+  return str_of(vm_place(vm));
+}
+
 /* The error of a call that ended with `status`, its message on top of `L`,
  * as one text that begins with a place. */
 void vm_keep_error(struct vm *vm, lua_State *L, int status)
@@ -85,8 +100,11 @@ void vm_keep_error(struct vm *vm, lua_State *L, int status)
     str_split(&message, ' ');
   vm_guard(vm);
   buf_reset(&vm->error);
-  if (!script_error_place(message).p)
-    buf_addf(&vm->error, "%s: ", vm_place(vm));
+  if (!script_error_place(message).p) {
+    struct str place =
+        status == LUA_ERRRUN ? traced_place(vm) : str_of(vm_place(vm));
+    buf_addf(&vm->error, "%.*s: ", STR_ARG(place));
+  }
   buf_addstr(&vm->error, message);
   if (!vm->scenario->unsafe && boxed_away(message))
     buf_adds(&vm->error, " (scripts run boxed; --unsafe opens everything)");
@@ -118,6 +136,20 @@ const char *vm_error(const struct vm *vm)
   return vm->error.len ? vm->error.p : "";
 }
 
+/* Of the innermost caller that is the script's own. [-0, +1, m] */
+static void push_caller(lua_State *L)
+{
+  lua_Debug at;
+  for (int level = 1; lua_getstack(L, level, &at); level++) {
+    luaL_where(L, level);
+    if (*lua_tostring(L, -1) &&
+        !str_starts(str_of(lua_tostring(L, -1)), STR("lua/stoke/")))
+      return;
+    lua_pop(L, 1);
+  }
+  lua_pushfstring(L, "%s: ", vm_place(vm_of(L)));
+}
+
 int vm_hook_error(lua_State *L, const char *fmt, ...)
 {
   /* Bounded and on the stack: nothing may be owned when the error flies. */
@@ -127,10 +159,7 @@ int vm_hook_error(lua_State *L, const char *fmt, ...)
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
   vm_unguard(vm_of(L)); /* readers of tables raise behind one */
-  luaL_where(L, 1);
-  if (*lua_tostring(L, -1))
-    lua_pushfstring(L, "%s%s", lua_tostring(L, -1), text);
-  else
-    lua_pushfstring(L, "%s: %s", vm_place(vm_of(L)), text);
+  push_caller(L);
+  lua_pushfstring(L, "%s%s", lua_tostring(L, -1), text);
   return lua_error(L);
 }

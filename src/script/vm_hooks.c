@@ -362,10 +362,11 @@ int vm_init(struct vm *vm, struct err *e)
   return call_early(vm, HOOK_INIT, call_ctx_hook, NULL, e);
 }
 
-void vm_exit(struct vm *vm, struct buf *data)
+enum vm_result vm_exit(struct vm *vm, struct buf *data)
 {
-  if (scenario_has(vm->scenario, HOOK_EXIT))
-    vm_call(vm, HOOK_EXIT, call_exit, data);
+  if (!scenario_has(vm->scenario, HOOK_EXIT))
+    return VM_OK;
+  return vm_call(vm, HOOK_EXIT, call_exit, data);
 }
 
 void vm_figures(struct vm *vm, const struct wrk_figures *f)

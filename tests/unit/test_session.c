@@ -87,10 +87,10 @@ static void reasons_of_failure(void **state)
       {SESSION("return false, 'as well'"), "as well"},
       {SESSION("error('oops')"), "test.lua:2: oops"},
       {SESSION("\n\nlocal t = nil; t.x = 1"), "test.lua:4: "},
-      {SESSION("error({})"), "test.lua:1: (an error that is a table)"},
+      {SESSION("error({})"), "test.lua:2: (an error that is a table)"},
       {SESSION("error(setmetatable({}, { __tostring = function()"
                "  return 'in words' end }))"),
-       "test.lua:1: in words"},
+       "test.lua:2: in words"},
       {SESSION("error(setmetatable({}, { __tostring = function()"
                "  error('worse') end }))"),
        "test.lua:2: worse"},
@@ -102,7 +102,8 @@ static void reasons_of_failure(void **state)
       {SESSION("s:request { promt = 'hi' }"),
        "test.lua:2: s:request: unknown field 'promt'; did you mean prompt?"},
       {SESSION("s:plan(0)"), "test.lua:2: bad argument"},
-      {SESSION("coroutine.yield()"), "yielded by itself"},
+      {SESSION("coroutine.yield()"),
+       "test.lua:2: the session yielded by itself"},
       {SESSION("s:parallel { 1 }"), "number 1 is a number, not a function"},
       {SESSION("s:parallel(function() end)"), "table expected"},
       {SESSION("s:parallel { a = function() end }"), "list of functions"},
