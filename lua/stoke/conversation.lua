@@ -308,6 +308,18 @@ function conversation:forget(keep)
   return self:rewrite(kept)
 end
 
+-- Called with a dot, a method gets for its self what was meant to be said.
+for name, method in pairs(conversation) do
+  if type(method) == "function" then
+    conversation[name] = function(self, ...)
+      if getmetatable(self) ~= conversation then
+        misuse("%s is called with a colon, as in chat:%s(…)", name, name)
+      end
+      return method(self, ...)
+    end
+  end
+end
+
 local function pick(options, name, otherwise)
   local value = options[name]
   if value == nil then return otherwise end

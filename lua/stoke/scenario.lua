@@ -141,7 +141,7 @@ end
 function check:unknown(place, name, fields, functions)
   local names = sorted_keys(fields)
   for other in pairs(functions) do names[#names + 1] = other end
-  self:problem("%sunknown field '%s'%s", place, tostring(name),
+  self:problem("%sunknown field '%s'%s", (place:gsub("%.$", ": ")), tostring(name),
     self.suggest(tostring(name), names))
 end
 

@@ -162,10 +162,14 @@ void notes_before(struct buf *out, const struct summary *s,
 
 /* ---- after the table ---- */
 
-static void write_success(struct buf *out, const struct summary *s)
+static void write_success(struct buf *out, const struct summary *s,
+                          const struct run_info *r)
 {
   if (s->sent == 0) {
-    buf_adds(out, "Success rate: n/a (no request was sent)\n");
+    bool over = r->stop_reason && strcmp(r->stop_reason, "exhausted") == 0;
+    buf_addf(out, "Success rate: n/a (no request was sent%s)\n",
+             over ? ": the scenario had nothing to send; is a return missing?"
+                  : "");
     return;
   }
   buf_adds(out, "Success rate: ");
@@ -322,7 +326,7 @@ void notes_after(struct buf *out, const struct summary *s,
 {
   if (s->sent > s->completed && !failures_first(s))
     write_failures(out, s);
-  write_success(out, s);
+  write_success(out, s, r);
   write_verdict(out, s);
   note_streams(out, s);
   note_tokens(out, s);

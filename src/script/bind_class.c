@@ -32,3 +32,15 @@ bool bind_class_method(lua_State *L)
   lua_pop(L, 1);
   return false;
 }
+
+void *bind_self(lua_State *L, int i, const char *name)
+{
+  void *self = luaL_testudata(L, i, name);
+  if (!self)
+    luaL_argerror(L, i,
+                  lua_pushfstring(L,
+                                  "%s expected, got %s; is it called with "
+                                  "a colon, as in x:f(…)?",
+                                  name, luaL_typename(L, i)));
+  return self;
+}

@@ -18,6 +18,9 @@ struct bind_class {
 
 /* Register the metatable under its name. [-0, +0, m] */
 void bind_class(lua_State *L, const struct bind_class *c);
+/* The object of class `name` that a method got as argument `i`, where most of
+ * those who call with a dot are caught. [-0, +0, v] */
+void *bind_self(lua_State *L, int i, const char *name);
 /* Within `index`: push the method that the key at 2 names; false, and
  * nothing, when it names none. [-0, +(0|1), -] */
 bool bind_class_method(lua_State *L);

@@ -22,7 +22,7 @@
 
 static struct data *check_data(lua_State *L, int i)
 {
-  return luaL_checkudata(L, i, DATA_MT);
+  return bind_self(L, i, DATA_MT);
 }
 
 const struct data_view *data_to_view(lua_State *L, int i)

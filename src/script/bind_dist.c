@@ -31,7 +31,7 @@ const struct dist *test_dist(lua_State *L, int i)
 
 static int sample_l(lua_State *L)
 {
-  const struct dist *d = luaL_checkudata(L, 1, DIST_MT);
+  const struct dist *d = bind_self(L, 1, DIST_MT);
   lua_pushnumber(L, dist_sample(d, check_rng(L, 2)));
   return 1;
 }

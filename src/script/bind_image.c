@@ -102,13 +102,13 @@ static int push_pictures(lua_State *L, struct image *x, const char *type,
 
 static int url_l(lua_State *L)
 {
-  return push_pictures(L, luaL_checkudata(L, 1, IMAGE_MT), "image/jpeg", 1);
+  return push_pictures(L, bind_self(L, 1, IMAGE_MT), "image/jpeg", 1);
 }
 
 /* A video without a codec, as vLLM reads it: JPEGs with commas between. */
 static int video_l(lua_State *L)
 {
-  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
+  struct image *x = bind_self(L, 1, IMAGE_MT);
   double frames;
   check_rng(L, 2); /* arguments are told in their order */
   frames = luaL_checknumber(L, 3);
@@ -121,7 +121,7 @@ static int video_l(lua_State *L)
 
 static int gc_l(lua_State *L)
 {
-  struct image *x = luaL_checkudata(L, 1, IMAGE_MT);
+  struct image *x = bind_self(L, 1, IMAGE_MT);
   struct vm *vm = vm_of(L);
   vm_guard(vm);
   vm->outside -= size_of(x);

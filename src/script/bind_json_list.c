@@ -24,7 +24,7 @@ struct json_list {
 
 static struct json_list *check_list(lua_State *L)
 {
-  return luaL_checkudata(L, 1, LIST_MT);
+  return bind_self(L, 1, LIST_MT);
 }
 
 /* What this one has more, or less. */

@@ -129,7 +129,7 @@ static bool push_named_latency(lua_State *L, const struct summary *s,
 
 static int index_l(lua_State *L)
 {
-  const struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  const struct measure *m = bind_self(L, 1, MEASURE_MT);
   const char *name = luaL_checkstring(L, 2);
   if (bind_class_method(L))
     return 1;
@@ -145,7 +145,7 @@ static int index_l(lua_State *L)
 /* `other` comes after m. */
 static int merge_l(lua_State *L)
 {
-  struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  struct measure *m = bind_self(L, 1, MEASURE_MT);
   const struct measure *other = luaL_checkudata(L, 2, MEASURE_MT);
   luaL_argcheck(L, m != other, 2, "a measurement cannot be added to itself");
   vm_guard(vm_of(L));
@@ -158,7 +158,7 @@ static int merge_l(lua_State *L)
 
 static int gc_l(lua_State *L)
 {
-  struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  struct measure *m = bind_self(L, 1, MEASURE_MT);
   vm_guard(vm_of(L));
   summary_deinit(m->summary);
   mem_free(m->summary);
@@ -168,7 +168,7 @@ static int gc_l(lua_State *L)
 
 static int holds_l(lua_State *L)
 {
-  const struct measure *m = luaL_checkudata(L, 1, MEASURE_MT);
+  const struct measure *m = bind_self(L, 1, MEASURE_MT);
   struct err e = {0};
   struct str text;
   double value;

@@ -26,7 +26,7 @@
 
 struct rng *check_rng(lua_State *L, int i)
 {
-  return luaL_checkudata(L, i, RNG_MT);
+  return bind_self(L, i, RNG_MT);
 }
 
 struct rng *rng_push(lua_State *L)

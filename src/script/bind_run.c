@@ -33,7 +33,7 @@ void control_push(lua_State *L, struct control *c)
 
 static struct control *check_control(lua_State *L)
 {
-  struct control_box *box = luaL_checkudata(L, 1, CONTROL_MT);
+  struct control_box *box = bind_self(L, 1, CONTROL_MT);
   if (!box->control)
     luaL_error(L, "this run is over");
   return box->control;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "script/bind_class.h"
 #include "script/bindings.h"
 #include "script/http_table.h"
 #include "script/request_table.h"
@@ -78,7 +79,7 @@ int session_push_results(lua_State *L, struct session *s)
 
 static struct session *check_session(lua_State *L)
 {
-  struct session_box *box = luaL_checkudata(L, 1, SESSION_MT);
+  struct session_box *box = bind_self(L, 1, SESSION_MT);
   if (!box->session)
     luaL_error(L, "this %s is over", box->is_branch ? "branch" : "session");
   return box->session;

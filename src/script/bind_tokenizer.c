@@ -35,7 +35,7 @@ struct handle {
 
 static struct handle *check_handle(lua_State *L)
 {
-  return luaL_checkudata(L, 1, TOKENIZER_MT);
+  return bind_self(L, 1, TOKENIZER_MT);
 }
 
 struct stored_tokenizer *tokenizer_to_stored(lua_State *L, int i)

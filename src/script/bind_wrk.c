@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "script/bind_class.h"
 #include "script/embed.h"
 #include "script/http_table.h"
 #include "script/vm_impl.h"
@@ -118,7 +119,7 @@ static int time_us_l(lua_State *L)
 
 static const struct samples *check_samples(lua_State *L)
 {
-  const struct samples **box = luaL_checkudata(L, 1, SAMPLES_MT);
+  const struct samples **box = bind_self(L, 1, SAMPLES_MT);
   return *box;
 }
 

@@ -228,7 +228,10 @@ static void on_done(struct xfer *xf, void *ud)
   r->streamed = w->streamed;
   r->refusals = w->refusals;
   r->outcome = wire_outcome(w, i->outcome, i->status);
-  if (x->hangs_up && r->outcome == OUTCOME_TIMEOUT_TOTAL)
+  /* Whoever waits for a connection hangs up as well. */
+  if (x->hangs_up && (r->outcome == OUTCOME_TIMEOUT_TOTAL ||
+                      (r->outcome == OUTCOME_TIMEOUT_CONNECT &&
+                       r->done_ns - r->sent_ns >= x->request.cancel_after_ns)))
     x->hung_up = true;
   if (x->hung_up)
     r->outcome = OUTCOME_CANCELLED;

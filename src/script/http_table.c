@@ -14,6 +14,7 @@ static void read_url(struct reader *r, const struct field *f)
   struct str s = check_string(r, f);
   if (!str_istarts(s, STR("http://")) && !str_istarts(s, STR("https://")))
     vm_hook_error(r->L, "%s: url must begin with http:// or https://", r->what);
+  check_address(r, f->name, s);
   buf_addstr(&r->out->url, s);
 }
 
@@ -22,6 +23,7 @@ static void read_path(struct reader *r, const struct field *f)
   struct str s = check_string(r, f);
   if (!str_starts(s, STR("/")))
     vm_hook_error(r->L, "%s: path must begin with /", r->what);
+  check_address(r, f->name, s);
   buf_addstr(&r->out->path, s);
 }
 

@@ -108,10 +108,34 @@ void read_json(struct reader *r, const struct field *f)
   body_json(r->vm->body, f->name, write_json(r, f, &r->vm->scratch, false));
 }
 
-void read_array(struct reader *r, const struct field *f)
+/* Names where items should be: one message in place of a list of them. */
+static void check_list(struct reader *r, const struct field *f)
 {
   check_table(r, f);
+  if (lua_objlen(r->L, -1) > 0)
+    return;
+  lua_pushnil(r->L);
+  if (lua_next(r->L, -2))
+    vm_hook_error(r->L,
+                  "%s: %s must be a list, and has names as keys: put braces "
+                  "around it for a list of one",
+                  r->what, f->name);
+}
+
+void read_array(struct reader *r, const struct field *f)
+{
+  check_list(r, f);
   body_json(r->vm->body, f->name, write_json(r, f, &r->vm->scratch, true));
+}
+
+void check_address(struct reader *r, const char *name, struct str s)
+{
+  for (size_t i = 0; i < s.len; i++)
+    if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7f)
+      vm_hook_error(r->L,
+                    "%s: %s '%.60s' has a blank or a control character in it; "
+                    "a blank is written as %%20",
+                    r->what, name, s.p);
 }
 
 void read_stop(struct reader *r, const struct field *f)
@@ -176,7 +200,7 @@ void read_messages(struct reader *r, const struct field *f)
     buf_addc(array, ']');
     body_json(r->vm->body, f->name, buf_str(array));
   } else {
-    check_table(r, f);
+    check_list(r, f);
     n = lua_objlen(r->L, -1);
     read_array(r, f);
   }
@@ -290,7 +314,8 @@ void read_cancel_after(struct reader *r, const struct field *f)
   while (lua_next(L, -2)) {
     const char *name = key_name(L);
     if (strcmp(name, "seconds") == 0) {
-      r->out->cancel_after_ns = check_duration(r, "cancel_after.seconds");
+      uint64_t ns = check_duration(r, "cancel_after.seconds");
+      r->out->cancel_after_ns = ns ? ns : 1; /* 0: none is set */
     } else if (strcmp(name, "tokens") == 0) {
       struct field tokens = {.name = "cancel_after.tokens"};
       int64_t n = check_integer(r, &tokens);
@@ -309,7 +334,11 @@ void read_cancel_after(struct reader *r, const struct field *f)
 
 void read_prompt_tokens(struct reader *r, const struct field *f)
 {
-  r->out->planned_prompt_tokens = check_integer(r, f);
+  int64_t n = check_integer(r, f);
+  if (n < 0 || n > INT32_MAX)
+    vm_hook_error(r->L, "%s: prompt_tokens must be from 0 to %d", r->what,
+                  INT32_MAX);
+  r->out->planned_prompt_tokens = n;
 }
 
 void read_audio_seconds(struct reader *r, const struct field *f)

@@ -32,6 +32,8 @@ struct field {
 /* The value on top, or an error that names the field. */
 struct str check_string(struct reader *r, const struct field *f);
 void check_table(struct reader *r, const struct field *f);
+/* A path or URL is sent as it stands: none with a blank in it. */
+void check_address(struct reader *r, const char *name, struct str s);
 
 /* request_fields.c */
 read_field read_integer;

@@ -350,6 +350,8 @@ static void read_endpoint(struct reader *r)
       endpoint = own;
   }
   if (endpoint.p[0] == '/')
+    check_address(r, "endpoint", endpoint);
+  if (endpoint.p[0] == '/')
     buf_addstr(&r->out->path, endpoint);
   else if (b)
     buf_adds(&r->out->path, b->path);

@@ -296,7 +296,7 @@ def test_times_to_wait(stoke, raw_server, tmp_path, time, good):
         assert 'a time is seconds, "250ms", or a distribution' in r.err
 
 
-@pytest.mark.parametrize("hook", ["summary", "teardown"])
+@pytest.mark.parametrize("hook", ["summary", "teardown", "exit"])
 def test_a_fault_at_the_end_is_a_fault(stoke, raw_server, tmp_path, hook):
     server = raw_server(lambda q: stream(text("a"), delta("stop")))
     (tmp_path / "s.lua").write_text(
@@ -411,3 +411,73 @@ def test_b097_no_prompt_is_empty(stoke, mock, name, parameter, words, good):
         body = json.loads(q["body"])
         said = body.get("prompt") or body.get("input") or body["messages"]
         assert said and said[-1]
+
+
+@pytest.mark.parametrize("lua, words", [
+    ("s.request { prompt = 'x' }", "is it called with a colon"),
+    ("s.rng.words(3)", "is it called with a colon"),
+    ("s:conversation {}.ask('x')", "ask is called with a colon"),
+    ("s:conversation {}.ask()", "ask is called with a colon"),
+    ("coroutine.yield()", "the session yielded by itself"),
+    ("s:parallel { function() coroutine.yield() end }",
+     "the session yielded by itself"),
+    ("s:request { messages = { role = 'user', content = 'x' } }",
+     "messages must be a list, and has names as keys"),
+    ("s:request { prompt = 'x', tools = { type = 'function' } }",
+     "tools must be a list, and has names as keys"),
+    ("s:request { prompt = 'x', endpoint = '/v1/chat completions' }",
+     "has a blank or a control character"),
+    ("s:request { prompt = 'x', endpoint = '/v1/x\\r\\nA: b' }",
+     "has a blank or a control character"),
+    ("s:http { path = '/a b' }", "has a blank or a control character"),
+    ("s:http { url = 'http://h/a\\0b' }", "has a blank or a control character"),
+    ("s:request { prompt = 'x', prompt_tokens = -1 }",
+     "prompt_tokens must be from 0 to"),
+])
+def test_mistakes_say_what_to_do(stoke, raw_server, tmp_path, lua, words):
+    """With their place, once; and the run ends, though nothing is ever sent
+    that -n could count."""
+    server = raw_server([])
+    (tmp_path / "s.lua").write_text(
+        "return { session = function(s)\n  " + lua + "\nend }")
+    r = stoke.load(server.url, "s.lua", "-n", 1, code=1)
+    assert r.err.count("script error in session: s.lua:2: ") == 1
+    assert words in r.err
+    assert r.stoke["stop_reason"] == "script: more than 10 script errors"
+    assert r.stoke["sessions"]["failed"] == 11 and not server.requests
+
+
+def test_no_patience_is_to_hang_up_at_once(stoke, raw_server, tmp_path):
+    """Before there is a connection as well, which is no time-out."""
+    server = raw_server(lambda q: [60, *stream(text("a"), delta("stop"))])
+    (tmp_path / "s.lua").write_text(
+        "return { request = function()"
+        " return { prompt = 'x', cancel_after = { seconds = 0 } } end }")
+    r = stoke.load(server.url, "s.lua", "-n", 2, code=1)
+    assert r.outcomes == {"cancelled": 2}
+
+
+def test_a_request_without_a_return_is_told(stoke, raw_server, tmp_path):
+    server = raw_server([])
+    (tmp_path / "s.lua").write_text(
+        "return { request = function() local t = { prompt = 'x' } end }")
+    r = stoke.load(server.url, "s.lua", "-d", "30s", code=1)
+    assert "nothing to send; is a return missing?" in r.out
+
+
+@pytest.mark.parametrize("lua", [
+    "error({})", "error('no place', 0)", "s:conversation { history = 3 }",
+    "s:conversation {}:add(3)", "s:conversation {}:ask('x', { tokens = 3 })",
+    "local x = require('more')\n x.fail()",
+])
+def test_every_error_has_the_line_of_its_call(stoke, raw_server, tmp_path,
+                                              lua):
+    """Not that of the hook's beginning, which all of them would share."""
+    server = raw_server([])
+    (tmp_path / "more.lua").write_text(
+        "local M = {}\nfunction M.fail() error({}) end\nreturn M")
+    (tmp_path / "s.lua").write_text(
+        "return { session = function(s)\n\n  " + lua + "\nend }")
+    r = stoke.load(server.url, "s.lua", "-n", 1, code=1)
+    place = "more.lua:2: " if "more" in lua else "s.lua:3: "
+    assert "script error in session: " + place in r.err

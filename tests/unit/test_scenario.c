@@ -84,7 +84,7 @@ static void mistakes_in_the_table(void **state)
       {"return { request = print, name = 5 }", "name must be a string"},
       {"return { request = print, load = 5 }", "load must be a table"},
       {"return { request = print, load = { rps = 5 } }",
-       "load.unknown field 'rps'"},
+       "load: unknown field 'rps'"},
       {"return { request = print, load = { request_rate = -1 } }",
        "load.request_rate must be a number above 0"},
       {"return { request = print, load = { request_rate = { 1 } } }",
