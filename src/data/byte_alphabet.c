@@ -20,9 +20,9 @@ void byte_alphabet_init(struct byte_alphabet *a)
 int byte_alphabet_read(const struct byte_alphabet *a, struct buf *out,
                        struct str letters)
 {
-  const char *p = letters.p, *end = p + letters.len;
+  const char *p = letters.p, *end = letters.len ? p + letters.len : p;
   size_t before = out->len;
-  char *to = buf_reserve(out, letters.len);
+  char *to = letters.len ? buf_reserve(out, letters.len) : NULL;
   while (to && p < end) {
     uint32_t c = utf8_next(p, &p);
     if (c >= BYTE_ALPHABET_END || a->byte[c] < 0) {

@@ -80,13 +80,18 @@ void indexer_keep_timed(struct indexer *x, uint64_t offset, size_t len,
   indexer_keep(x, offset, len);
 }
 
+static void call_it_json(struct data_file *f)
+{
+  if (f->info.format == DATA_GUESS)
+    f->info.format =
+        f->info.container == CONTAINER_ARRAY ? DATA_JSON : DATA_JSONL;
+}
+
 static void guess_format(struct data_file *f)
 {
   if (f->info.format == DATA_GUESS)
     f->info.format = shape_guess(&f->shape);
-  if (f->info.format == DATA_GUESS)
-    f->info.format =
-        f->info.container == CONTAINER_ARRAY ? DATA_JSON : DATA_JSONL;
+  call_it_json(f);
 }
 
 /* What the first row has, the others must have too. Not where the caller says
@@ -137,12 +142,58 @@ static void check_growth(struct indexer *x)
   buf_addstr(&x->before, list);
 }
 
+/* The rows before this one had nothing to send, and this one has. */
+static void refuse_blank(struct indexer *x)
+{
+  struct row_index *rows = &x->f->rows;
+  for (uint64_t i = 0; i < x->blank; i++)
+    indexer_bad_row(x, row_index_offset(rows, i),
+                    "nothing to send, which a row behind it has (require = {} "
+                    "where rows need nothing)");
+  for (; x->blank; x->blank--)
+    row_index_drop(rows);
+  x->f->info.flaws = 0;
+}
+
+/* Rows say what the file is from the first one on that has something to send.
+ * If none has, a script knows what to do with them. True: this one does not,
+ * and has been seen to. */
+static bool undecided(struct indexer *x, struct str row, uint64_t offset)
+{
+  struct data_file *f = x->f;
+  const struct shape *s = &f->shape;
+  char why[160];
+  if (x->decided || x->o->require ||
+      (f->info.format != DATA_GUESS && f->info.format != DATA_JSON &&
+       f->info.format != DATA_JSONL))
+    return false;
+  if (s->seen.root == WALK_STRING && s->seen.empty) {
+    f->info.left_out++;
+    return true;
+  }
+  if (shape_check(s, DATA_JSON, why) == SHAPE_BAD && !shape_sends(s)) {
+    indexer_bad_row(x, offset, why);
+    return true;
+  }
+  x->decided = s->seen.root == WALK_STRING || shape_sends(s);
+  if (!x->decided) {
+    f->info.flaws += flaws_bytes(row) + flaws_escapes(row);
+    indexer_keep(x, offset, row.len);
+    x->blank++;
+  } else if (x->blank && s->seen.root != WALK_STRING) {
+    refuse_blank(x);
+  }
+  return !x->decided;
+}
+
 /* A JSON row that was just walked. */
 static void check_json(struct indexer *x, struct str row, uint64_t offset)
 {
   struct data_file *f = x->f;
   char why[160];
   enum shape_verdict v;
+  if (undecided(x, row, offset))
+    return;
   guess_format(f);
   v = shape_check(&f->shape, f->info.format, why);
   if (v == SHAPE_BAD) {
@@ -380,6 +431,8 @@ static int none_left(struct indexer *x)
 static int verdict(struct indexer *x)
 {
   struct data_file *f = x->f;
+  if (x->f->info.container != CONTAINER_CSV)
+    call_it_json(f);
   if (x->bad > BAD_ROWS_TOLD)
     err_add(x->e, "%s: and %llu more bad rows", f->shown,
             (unsigned long long)(x->bad - BAD_ROWS_TOLD));

@@ -18,6 +18,8 @@ struct indexer {
   double *times; /* of a trace's rows */
   uint64_t times_cap;
   bool unsorted;              /* they are */
+  bool decided;               /* a row had something to send; */
+  uint64_t blank;             /* until then: rows that had nothing */
   struct buf field;           /* a CSV field */
   struct buf before;          /* the messages of the last row that was kept */
   struct buf first;           /* the first row that was skipped, in words */

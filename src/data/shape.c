@@ -324,6 +324,11 @@ enum data_format shape_guess(const struct shape *s)
   return DATA_GUESS;
 }
 
+bool shape_sends(const struct shape *s)
+{
+  return s->seen.tags & (PROMPT | MESSAGES) || shape_guess(s) != DATA_GUESS;
+}
+
 static enum shape_verdict bad(char why[160], const char *what)
 {
   snprintf(why, 160, "%s", what);

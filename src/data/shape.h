@@ -76,5 +76,7 @@ struct str shape_body(const struct shape *s, struct str row);
 /* After the first good row: members that the others must then have too. */
 bool shape_has_prompt(const struct shape *s);
 bool shape_has_messages(const struct shape *s);
+/* Has the last row, an object, anything that a format knows how to send? */
+bool shape_sends(const struct shape *s);
 
 #endif

@@ -662,6 +662,57 @@ static void a_file_that_is_overwritten(void **state)
   }
 }
 
+#define ASKS "{\"conversations\":[{\"from\":\"human\",\"value\":\"q\"}]}"
+
+/* What is a row's format, and must it have something to send? The first one
+ * with anything decides, for those before it as well. */
+static void first_rows_that_have_nothing_to_send(void **state)
+{
+  static const struct {
+    const char *name, *text;
+    enum data_format format;
+    uint64_t rows, skipped, left_out;
+    const char *why; /* without skip_bad_rows; NULL: nothing is wrong */
+  } files[] = {
+      {"a.json", "[{\"id\":1},\n" ASKS "]", DATA_SHAREGPT, 1, 1, 0,
+       "a.json:1: nothing to send"},
+      {"b.json", "[null,\n" ASKS "]", DATA_SHAREGPT, 1, 1, 0,
+       "b.json:1: a row must be"},
+      {"c.json", "[\"\",\n" ASKS "]", DATA_SHAREGPT, 1, 0, 1, NULL},
+      {"d.jsonl", "{\"id\":1}\n{\"prompt\":null}\n{\"prompt\":\"p\"}\n",
+       DATA_JSONL, 1, 2, 0, "d.jsonl:2: nothing to send"},
+      {"e.json", "[{},{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}]}]",
+       DATA_JSON, 1, 1, 0, "e.json:1: nothing to send"},
+      {"f.jsonl",
+       "{}\n{\"timestamp\":0,\"input_length\":5,\"output_length\":1}\n",
+       DATA_MOONCAKE, 1, 1, 0, "f.jsonl:1: nothing to send"},
+      /* A script that knows what to do with its rows. */
+      {"g.json", "[{\"id\":1},{\"id\":2}]", DATA_JSON, 2, 0, 0, NULL},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    struct str text = str_of(files[i].text);
+    struct data_box b = data_box(files[i].name, text,
+                                 (struct data_options){.skip_bad_rows = true});
+    struct data_info info;
+    assert_non_null(b.file);
+    info = data_info(b.file);
+    assert_int_equal(info.format, files[i].format);
+    assert_int_equal(info.rows, files[i].rows);
+    assert_int_equal(info.skipped, files[i].skipped);
+    assert_int_equal(info.left_out, files[i].left_out);
+    data_box_close(&b);
+    b = data_box(files[i].name, text, PLAIN);
+    assert_int_equal(b.file == NULL, files[i].why != NULL);
+    if (files[i].why && !strstr(err_text(&b.err), files[i].why))
+      fail_msg("%s", err_text(&b.err));
+    data_box_close(&b);
+    b = data_box(files[i].name, text, (struct data_options){.require = ""});
+    assert_int_equal(b.file == NULL, i == 1);
+    data_box_close(&b);
+  }
+}
+
 struct appender {
   const char *path;
   atomic_bool stop;
@@ -748,6 +799,7 @@ int main(void)
       cmocka_unit_test(batch_bodies_stay_as_they_are),
       cmocka_unit_test(rows_longer_than_the_window),
       cmocka_unit_test(a_file_that_shrank_is_told),
+      cmocka_unit_test(first_rows_that_have_nothing_to_send),
       cmocka_unit_test(a_file_that_is_overwritten),
       cmocka_unit_test(a_file_that_grows_as_it_is_opened),
       cmocka_unit_test(a_file_that_is_replaced),
