@@ -605,7 +605,12 @@ local function unfinished_words(self, u)
   elseif u.to then
     add("%s does not hold: what lies below is not known.", show(u.to))
   end
-  if u.watching then
+  if u.watching and u.watching.windows == 0 then
+    local last = self.point.last
+    add("%s was under way for %.0f s and had not come to rest%s.", show(u.watching.x),
+      u.watching.seconds, last and last.completed == 0 and
+      (": nothing completed at last, %d failed"):format(last.failed) or "")
+  elseif u.watching then
     add("%s was under way: %.0f s, %d of %d windows held.", show(u.watching.x),
       u.watching.seconds, u.watching.windows_held, u.watching.windows)
   end

@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "cli/mask.h"
 #include "cli/yaml.h"
+#include "data/foreign.h"
 #include "script/config_lua.h"
 
 enum { MAX_BYTES = 4 << 20 };
@@ -31,6 +32,7 @@ static bool ends_with(const char *s, const char *end)
 static int read_text(const char *path, struct buf *out, struct err *e)
 {
   FILE *f = fopen(path, "rb");
+  const char *why;
   size_t n;
   int failed = 0;
   if (!f)
@@ -42,9 +44,8 @@ static int read_text(const char *path, struct buf *out, struct err *e)
   fclose(f);
   if (failed)
     return err_add(e, "--config %s: %s", path, strerror(failed));
-  if (str_starts(buf_str(out), STR("\xff\xfe")) ||
-      str_starts(buf_str(out), STR("\xfe\xff")))
-    return err_add(e, "--config %s: is UTF-16; save it as UTF-8", path);
+  if ((why = foreign_file(buf_str(out))))
+    return err_add(e, "--config %s: %s", path, why);
   if (n == MAX_BYTES)
     return err_add(e, "--config %s: too large for a configuration", path);
   return 0;

@@ -1,5 +1,6 @@
 """--config and --print-config: who says what, and who wins."""
 
+import gzip
 import json
 
 import pytest
@@ -124,6 +125,12 @@ def test_b102_files_of_another_kind(stoke, tmp_path):
     (tmp_path / "c.yaml").write_bytes("seed: 1\n".encode("utf-16"))
     r = stoke.command("run", "--config", "c.yaml", "-n", 1).wait(30)
     assert r.code == 2 and "c.yaml: is UTF-16" in r.err, r
+    (tmp_path / "c.yaml").write_bytes("seed: 1\n".encode("utf-16-be"))
+    r = stoke.command("run", "--config", "c.yaml", "-n", 1).wait(30)
+    assert r.code == 2 and "without its mark" in r.err, r
+    (tmp_path / "c.lua").write_bytes(gzip.compress(b"return {}"))
+    r = stoke.command("run", "--config", "c.lua", "-n", 1).wait(30)
+    assert r.code == 2 and "--config c.lua: is compressed (gzip)" in r.err, r
     r = stoke.command("run", "--config", ".", "-n", 1).wait(30)
     assert r.code == 2 and "--config .: Is a directory" in r.err, r
 
