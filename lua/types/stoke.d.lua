@@ -500,6 +500,9 @@ function measurement:merge(other) end
 --|
 --| `endpoint` says which API a request speaks. Messages, tools, tool choice and formats are written as
 --| OpenAI's chats have them, and are translated; a field that an API has no place for is an error.
+--| So are the parts of a message; one that an API does not take is an error of the request: `anthropic` has `text`,
+--| `image_url` (also as `data:`) and `file` (a PDF), `responses` these and `input_audio`, `ollama` `text` and `image_url`
+--| as `data:`. Parts in an API's own shapes go to `anthropic` and `responses` as they are.
 --|
 --| | `endpoint` | path | besides `model` and `stream` |
 --| | --- | --- | --- |

@@ -225,6 +225,40 @@ static bool make_sample(struct job *j)
   return made;
 }
 
+/* A ready scenario that asks chats, for an API that is nothing like one: its
+ * requests could not be made, each in the script's own words. Sessions all
+ * talk; of the others the first request tells. */
+static bool is_chat_for_other(struct job *j)
+{
+  const struct run_options *o = &j->options;
+  const char *fits = default_scenario(o->config.endpoint);
+  struct vm *vm = j->result.vm;
+  bool made;
+  if (!o->options.args.n || j->scenario->folder ||
+      (fits && strcmp(fits, "chat") == 0))
+    return false;
+  if (scenario_has(j->scenario, HOOK_SESSION))
+    return true;
+  vm_set_errors(vm, NULL);
+  made = make_sample(j);
+  vm_set_errors(vm, j->result.errors);
+  return !made && *vm_error(vm);
+}
+
+static int refuse_chat(struct job *j)
+{
+  const struct run_options *o = &j->options;
+  const char *words = default_scenario_words(o->config.endpoint);
+  const char *program = j->front->spec->program;
+  err_add(&j->e,
+          "--endpoint %s: what %s sends is nothing for it; say %s %s "
+          "--endpoint %s",
+          o->config.endpoint, o->options.args.items[0], program,
+          words ? words : default_scenario(o->config.endpoint),
+          o->config.endpoint);
+  return complain(j, MISUSED);
+}
+
 static int begin(struct job *j, bool sampled)
 {
   const struct run_stand stand = {.options = &j->options,
@@ -257,6 +291,8 @@ static int try_first(struct job *j)
       timetable_make(&o->config.load, o->config.seed, j->scenario, j->result.vm,
                      &j->e) < 0)
     return complain(j, MISUSED);
+  if (is_chat_for_other(j))
+    return refuse_chat(j);
   sampled = (o->preflight || j->front->begin) && make_sample(j);
   if (sampled)
     note_endpoint(j);

@@ -61,6 +61,8 @@ void vm_start(struct vm *vm, uint64_t t0_ns);
 /* What is recorded and checked from now on counts, or (muted: the warm-up, a
  * sample) does not. */
 void vm_mute(struct vm *vm, bool muted);
+/* Where errors are told and counted from now on; NULL: vm_error alone. */
+void vm_set_errors(struct vm *vm, struct script_errors *errors);
 
 /* ---- hooks ---- */
 

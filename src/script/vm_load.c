@@ -356,6 +356,11 @@ void vm_start(struct vm *vm, uint64_t t0_ns)
   watchdog_unblock();
 }
 
+void vm_set_errors(struct vm *vm, struct script_errors *errors)
+{
+  vm->errors = errors;
+}
+
 void vm_mute(struct vm *vm, bool muted)
 {
   vm->muted = muted;

@@ -159,6 +159,31 @@ def test_no_scenario_named_where_none_fits(stoke, mock, endpoint, words):
         assert r.outcomes == {"ok": 2}
 
 
+@pytest.mark.parametrize("scenario_name", ["chat", "agent", "mixed", "rag",
+                                           "long_context"])
+def test_a_chat_for_what_is_none(stoke, mock, scenario_name):
+    server = mock()
+    for endpoint, words in (("embeddings", "embeddings"),
+                            ("/v1/rerank", "bench -P dataset_name=random-rerank")):
+        r = stoke.load(server.url, scenario_name, "--endpoint", endpoint,
+                       "-n", 2, code=2)
+        assert r.err.splitlines()[-1] == (
+            f"stoke: --endpoint {endpoint}: what {scenario_name} sends is "
+            f"nothing for it; say stoke run {words} --endpoint {endpoint}")
+        assert "script error" not in r.err
+    assert not server.stop()
+
+
+@pytest.mark.parametrize("command", [
+    ["embeddings", "--endpoint", "pooling"],
+    ["completions", "--endpoint", "embeddings"],  # which names its own
+    ["bench", "-P", "dataset_name=random-rerank", "-P", "num_prompts=2",
+     "--endpoint", "rerank"]])
+def test_what_suits_is_sent(stoke, mock, command):
+    r = stoke.load(mock("--ttft", "1ms", "--itl", "1ms").url, *command, "-n", 2)
+    assert r.outcomes == {"ok": 2}
+
+
 @pytest.mark.parametrize("endpoint, path", [
     ("/v4/embeddings", "/v4/embeddings"), ("/x/pooling", "/x/pooling"),
     ("completions", "/v1/embeddings")])
