@@ -38,6 +38,6 @@ int byte_alphabet_read(const struct byte_alphabet *a, struct buf *out,
 void byte_alphabet_write(const struct byte_alphabet *a, struct buf *out,
                          struct str bytes)
 {
-  for (size_t i = 0; i < bytes.len; i++)
+  for (size_t i = 0; i < bytes.len && !out->toobig; i++)
     utf8_add(out, a->letter[(unsigned char)bytes.p[i]]);
 }

@@ -133,7 +133,8 @@ static const char *field_trouble(const struct data_file *f, size_t column,
     return field.len ? NULL : "is empty";
   field = str_trim(field);
   if ((strcmp(name, "output_len") == 0 || strcmp(name, "max_tokens") == 0) &&
-      field.len && (units_number(field, &x) < 0 || x != floor(x)))
+      field.len &&
+      (units_number(field, &x) < 0 || x != floor(x) || x < 0 || x >= 1e9))
     return "is no whole number";
   return NULL;
 }

@@ -151,6 +151,7 @@ static void read_number(struct shape_number *n, const struct walk_value *v)
   memcpy(text, v->raw.p, v->raw.len);
   text[v->raw.len] = '\0';
   n->value = strtod(text, NULL);
+  n->is = isfinite(n->value);
 }
 
 static void trouble(struct shape_seen *seen, const char *what)
@@ -214,7 +215,8 @@ static bool is_count(const struct walk_value *v)
   double x;
   return v->type == WALK_NULL ||
          ((v->type == WALK_NUMBER || v->type == WALK_STRING) &&
-          units_number(str_trim(v->raw), &x) == 0 && x == floor(x));
+          units_number(str_trim(v->raw), &x) == 0 && x == floor(x) && x >= 0 &&
+          x < 1e9);
 }
 
 /* "/v1/chat/completions", as JSON writes it: without blanks, and without

@@ -20,7 +20,7 @@ enum {
 /* What a text of `len` bytes may become on its way. */
 static inline size_t tokenizer_room(size_t len)
 {
-  return ((size_t)64 << 20) + 16 * len;
+  return ((size_t)16 << 20) + 16 * len;
 }
 
 /* 0 when `v`, a step or a Sequence whose steps are its member `list`, has no

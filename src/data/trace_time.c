@@ -1,5 +1,6 @@
 #include "data/trace_time.h"
 
+#include <math.h>
 #include <stdint.h>
 
 #include "base/units.h"
@@ -80,5 +81,5 @@ int trace_time_parse(struct str s, double *seconds)
   s = str_trim(s);
   if (parse_date(s, seconds) == 0)
     return 0;
-  return units_number(s, seconds);
+  return units_number(s, seconds) == 0 && isfinite(*seconds) ? 0 : -1;
 }

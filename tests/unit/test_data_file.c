@@ -713,6 +713,34 @@ static void first_rows_that_have_nothing_to_send(void **state)
   }
 }
 
+/* Times without end, and lengths that no answer has. */
+static void numbers_out_of_reach(void **state)
+{
+  static const struct {
+    const char *name, *text, *why;
+  } files[] = {
+      {"a.jsonl",
+       "{\"timestamp\":1e400,\"input_length\":5,\"output_length\":1}\n",
+       "a.jsonl:1: no \"timestamp\""},
+      {"b.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n0,3,4\ninf,3,4\n",
+       "b.csv:3: column \"TIMESTAMP\": \"inf\" is no time"},
+      {"c.csv", "prompt,max_tokens\na,-5\n",
+       "c.csv:2: \"max_tokens\" is no whole number"},
+      {"d.jsonl", "{\"prompt\":\"a\",\"output_len\":-1}\n",
+       "d.jsonl:1: \"output_len\" is no whole number"},
+      {"e.jsonl", "{\"prompt\":\"a\",\"max_tokens\":1e300}\n",
+       "e.jsonl:1: \"max_tokens\" is no whole number"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    struct data_box b = data_box(files[i].name, str_of(files[i].text), PLAIN);
+    assert_null(b.file);
+    if (!strstr(err_text(&b.err), files[i].why))
+      fail_msg("%s", err_text(&b.err));
+    data_box_close(&b);
+  }
+}
+
 struct appender {
   const char *path;
   atomic_bool stop;
@@ -800,6 +828,7 @@ int main(void)
       cmocka_unit_test(rows_longer_than_the_window),
       cmocka_unit_test(a_file_that_shrank_is_told),
       cmocka_unit_test(first_rows_that_have_nothing_to_send),
+      cmocka_unit_test(numbers_out_of_reach),
       cmocka_unit_test(a_file_that_is_overwritten),
       cmocka_unit_test(a_file_that_grows_as_it_is_opened),
       cmocka_unit_test(a_file_that_is_replaced),
