@@ -45,7 +45,7 @@
 ---@field init? fun(ctx: stoke.Context) once on every thread, after `setup` and before any load
 ---@field exit? fun(ctx: stoke.Context): any once on every thread, after the drain. Plain data that it returns is `results.threads[i]` in `summary`: what each thread has kept in variables of its own
 ---@field teardown? fun(run: stoke.Run) once, on the main thread, after the drain
----@field summary? fun(results: stoke.Results): table|string|nil once, at the end. A table is merged into the results' `custom`, a string is printed after the table
+---@field summary? fun(results: stoke.Results): table|string|nil once, at the end. A table is merged into the results' `custom` (over a metric of the same name), a string is printed after the table
 
 ---A threshold that ends the run when it is broken: `{ "error_rate < 5%", abort_on_fail = true, grace = "10s" }`.
 ---@class stoke.Threshold
@@ -74,7 +74,7 @@
 ---@field max_prefill? integer at most so many requests that wait for their first token
 ---@field pacing? string|number closed loop: a slot starts no sooner than this after its last start
 ---@field overflow? "queue"|"drop" what happens at the cap in an open loop; `queue` by default
----@field num_requests? integer
+---@field num_requests? integer in a session scenario the requests of all; sessions that send none (plain `s:http`, say) are ended by `num_sessions` or `duration` alone
 ---@field num_sessions? integer
 ---@field duration? string|number
 ---@field warmup? string|number a time before the measurement, in no figure
@@ -491,7 +491,7 @@ function measurement:merge(other) end
 ---@field idle_timeout? number|string between arrivals
 ---@field tags? table<string, string|number|boolean> for figures by class: `ttft{tag=long}.p99 < 2s`
 ---@field slo? { ttft?: number|string, tpot?: number|string, e2el?: number|string } counted in goodput
----@field cancel_after? { tokens?: integer, seconds?: number|string } the client hangs up: outcome `cancelled`
+---@field cancel_after? { tokens?: integer, seconds?: number|string } the client hangs up: outcome `cancelled`; 0 seconds: as soon as it has asked
 ---@field prompt_tokens? integer the planned length, used when the server tells none
 ---@field audio_seconds? number|string how long the sound in it is, for `rtfx`: seconds of sound a second
 ---@field keep_body? boolean keep the raw answer, up to `--max-answer` (64M): `r.body`

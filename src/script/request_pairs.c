@@ -151,6 +151,18 @@ static bool is_tag(struct str s)
   return s.len > 0;
 }
 
+/* The braces of thresholds have words of their own. */
+static void check_tag_name(struct reader *r, struct str name)
+{
+  static const char *const taken[] = {"stage", "turn", "tag"};
+  for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+    if (str_eq(name, str_of(taken[i])))
+      vm_hook_error(r->L,
+                    "%s: tags: '%s' is a word of thresholds, whose figures the "
+                    "results have anyway; give the tag another name",
+                    r->what, taken[i]);
+}
+
 void read_tag_list(struct reader *r, const struct field *f, struct buf *out)
 {
   struct pair pairs[PAIRS_MAX];
@@ -163,6 +175,7 @@ void read_tag_list(struct reader *r, const struct field *f, struct buf *out)
                     "%s: tags: '%.40s' must not be empty or longer than %d "
                     "bytes, nor have one of = , { } \" in it",
                     r->what, bad.len ? bad.p : "", TAG_MAX);
+    check_tag_name(r, name);
     if (out->len)
       buf_addc(out, ',');
     buf_addstr(out, name);

@@ -433,6 +433,8 @@ def test_b097_no_prompt_is_empty(stoke, mock, name, parameter, words, good):
     ("s:http { url = 'http://h/a\\0b' }", "has a blank or a control character"),
     ("s:request { prompt = 'x', prompt_tokens = -1 }",
      "prompt_tokens must be from 0 to"),
+    ("s:request { prompt = 'x', tags = { stage = 'a' } }",
+     "'stage' is a word of thresholds"),
 ])
 def test_mistakes_say_what_to_do(stoke, raw_server, tmp_path, lua, words):
     """With their place, once; and the run ends, though nothing is ever sent
