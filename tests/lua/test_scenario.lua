@@ -77,7 +77,7 @@ describe("load", function()
   it("checks each stage", function()
     local wrong = problems("load", { stages = { { duration = 1, rate = 5 }, 7, {} } })
     equal(#wrong, 2)
-    assert(wrong[1]:find("load.stages[1].", 1, true))
+    assert(wrong[1]:find("load.stages[1]: unknown field", 1, true))
   end)
 end)
 
