@@ -8,6 +8,8 @@
 /* Items started in one turn of the loop: a burst must not keep arriving
  * bytes waiting. */
 #define BURST 64
+/* … and the time they may take in it. */
+#define BURST_NS (5 * NS_PER_MS)
 /* How often the probe looks whether the loop comes in time. */
 #define PROBE_NS (10 * NS_PER_MS)
 /* How often records that ended are flushed. */
@@ -172,9 +174,9 @@ static void start_session(struct worker *w, const struct sched_item *item)
 static void start_due(struct worker *w)
 {
   struct sched_item item;
-  uint64_t wake;
-  for (int started = 0;;) {
-    switch (sched_next(&w->sched, clock_ns(), &item, &wake)) {
+  uint64_t wake, began = clock_ns(), now = began;
+  for (int started = 0;; now = clock_ns()) {
+    switch (sched_next(&w->sched, now, &item, &wake)) {
     case SCHED_WAIT:
       if (wake)
         timer_at(&w->start_timer, wake);
@@ -194,7 +196,7 @@ static void start_due(struct worker *w)
     }
     if (w->over)
       return;
-    if (++started == BURST) {
+    if (++started == BURST || now - began > BURST_NS) {
       ev_idle_start(w->loop, &w->more);
       return;
     }

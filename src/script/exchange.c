@@ -11,6 +11,7 @@ struct exchange_pool *exchange_pool_new(const struct exchange_config *c)
 {
   struct exchange_pool *p = mem_new(struct exchange_pool);
   p->config = *c;
+  p->unseen.lot = VM_EVENTS_FIRST;
   list_init(&p->busy);
   list_init(&p->idle);
   return p;

@@ -3,7 +3,11 @@
  * hook looks at, and stays there when the hook hangs up. */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "script/exchange_impl.h"
+
+/* What a lot of events may take in the hooks. */
+#define LOT_NS NS_PER_MS
 
 /* Let the record say what was known when event i of the unseen arrived. */
 static void show(unsigned i, void *ud)
@@ -94,6 +98,20 @@ static struct vm_texts texts(void *ud)
   return (struct vm_texts){unescape(u, &x->joiner, raw), u->plain_ends, 0};
 }
 
+/* Hooks that take long per event are shown fewer in one go, or a lot of them
+ * would be taken for one call that hangs. */
+static void size_lots(struct exchange *x)
+{
+  struct unseen *u = &x->pool->unseen;
+  uint64_t took = vm_last_ns(x->pool->config.vm), fit;
+  if (took > LOT_NS || u->lot < VM_EVENTS_MAX) {
+    fit = u->n * LOT_NS / (took | 1);
+    if (fit > 2 * u->lot)
+      fit = 2 * u->lot;
+    u->lot = fit < 1 ? 1 : fit > VM_EVENTS_MAX ? VM_EVENTS_MAX : (unsigned)fit;
+  }
+}
+
 /* Show them; nonzero when that was the end of the answer. */
 static int see(struct exchange *x)
 {
@@ -117,6 +135,7 @@ static int see(struct exchange *x)
   unsigned at;
   size_t text, reasoning;
   result = vm_stream(p->config.vm, &e, &at);
+  size_lots(x);
   show(at, x);
   if (result != VM_OK)
     hang_up(x, at, result);
@@ -165,7 +184,7 @@ static void start(struct unseen *u, struct exchange *x,
   u->of = x;
   u->n = 0;
   /* No more for on_first_token alone; and none are read after the end. */
-  u->max = x->pool->config.on_chunk && !x->ending ? VM_EVENTS_MAX : 1;
+  u->max = x->pool->config.on_chunk && !x->ending ? u->lot : 1;
   u->fields = p->fields;
   u->cut = p->cut;
   u->source = source_of(x, p);

@@ -43,6 +43,7 @@ enum unseen_source { UNSEEN_TEXT, UNSEEN_REASONING, UNSEEN_OWN };
 struct unseen {
   struct exchange *of; /* NULL: there are none */
   unsigned n, max;
+  unsigned lot;    /* what max is to be: as many as take a moment */
   unsigned fields; /* of each, as in a payload, */
   bool cut;        /* and this */
   enum unseen_source source;

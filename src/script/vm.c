@@ -226,11 +226,17 @@ void vm_leave(struct vm *vm)
   vm->alarmed = vm->overdue = 0;
   if (vm->memory > vm->memory_max && !vm->dead)
     vm->full = !make_room(vm, vm->L);
+  vm->last_ns = ns;
   s->calls++;
   s->total_ns += ns;
   s->slow += ns > slow_ns;
   if (ns > s->worst_ns)
     note_worst(vm, ns);
+}
+
+uint64_t vm_last_ns(const struct vm *vm)
+{
+  return vm->last_ns;
 }
 
 struct vm_stats vm_stats(const struct vm *vm)

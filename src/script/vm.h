@@ -141,6 +141,8 @@ struct vm_stats {
   size_t memory, memory_peak; /* bytes of the Lua heap */
 };
 struct vm_stats vm_stats(const struct vm *vm);
+/* What the last way into Lua took. */
+uint64_t vm_last_ns(const struct vm *vm);
 /* The cap of the Lua heap, in bytes. */
 size_t vm_memory_max(const struct vm *vm);
 /* Collect garbage in small steps for at most `budget_ns` while there is

@@ -85,6 +85,7 @@ struct vm {
   /* time and memory */
   unsigned depth; /* of vm_enter */
   struct vm_stats stats;
+  uint64_t last_ns;    /* from the last vm_enter to its vm_leave */
   lua_Alloc allocator; /* LuaJIT's own */
   void *allocator_ud;
   size_t memory, memory_max, memory_peak;

@@ -8,8 +8,9 @@
 
 #include "script/vm.h"
 
-/* Events that are shown in one go. */
-enum { VM_EVENTS_MAX = 256 };
+/* Events that are shown in one go, at most, and so many as long as it isn't
+ * known what the hooks take. */
+enum { VM_EVENTS_MAX = 256, VM_EVENTS_FIRST = 16 };
 
 /* Of a lot of events: all of them, one behind the other, and where each one's
  * ends, in a place that they begin at `start` of. */

@@ -360,3 +360,18 @@ def test_a_hook_that_never_returns_ends_the_run(run):
     r = run("on_chunk = function() while true do end end", THREE, "-n", 10,
             code=1, timeout=60)
     assert "did not return" in r.err
+
+
+def test_a_slow_on_chunk_is_not_one_that_hangs(stoke, mock, tmp_path):
+    """300 events that come at once and take 20 ms each: 6 s in all, where one
+    call may take 5."""
+    script = tmp_path / "slow.lua"
+    script.write_text("""return {
+      request = function() return { prompt = "x", max_tokens = 300 } end,
+      on_chunk = function()
+        local till = os.clock() + 0.02
+        while os.clock() < till do end
+      end,
+    }""")
+    r = stoke.load(mock("--blast").url, str(script), "-n", 1)
+    assert r.outcomes == {"ok": 1}
