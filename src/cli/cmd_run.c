@@ -127,6 +127,16 @@ static void show_notices(const struct run_options *o)
     log_line("%s", o->options.notices.items[i]);
 }
 
+static void note_threads(const struct run_options *o)
+{
+  const struct config *c = &o->config;
+  unsigned n = load_workers(&c->load, c->threads);
+  if (n < c->threads && !o->quiet)
+    log_line("--threads %u: %u run, because no more could have a slot of their "
+             "own in each stage, or a request",
+             c->threads, n);
+}
+
 static unsigned nature_of(const struct scenario *s)
 {
   return (scenario_has(s, HOOK_SESSION) ? LOAD_SESSIONS : 0u) |
@@ -182,6 +192,7 @@ static int understand(struct job *j, int argc, char *const argv[])
     return print_config(o);
   j->command = mask_command(j->front->spec, argc, argv, &o->secrets);
   show_notices(o);
+  note_threads(o);
   if (j->front->settled)
     j->front->settled(o, j->front->ud);
   return GO_ON;

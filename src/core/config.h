@@ -75,12 +75,18 @@ struct load {
 size_t load_stages(const struct load *l);
 /* The i-th; strings and offsets stay the load's. */
 struct stage load_stage(const struct load *l, size_t i);
-/* The only stage of a warm-up. */
-struct stage load_warmup(const struct load *l);
+/* The only stage of a warm-up, in which each of the workers has a slot. */
+struct stage load_warmup(const struct load *l, unsigned workers);
 /* The whole time of the run, ns; 0 when nothing bounds it. */
 uint64_t load_duration(const struct load *l);
 /* The highest concurrency of any stage; 0: some stage has no cap. */
 uint64_t load_max_concurrency(const struct load *l);
+/* The fewest that may be in flight, or without a token, all through the stage;
+ * 0: no such bound, or one that moves. */
+uint64_t stage_cap(const struct stage *s);
+/* How many workers there are of `threads`: one that has no request, or in some
+ * stage no slot of its own, would keep its share of the arrivals for ever. */
+unsigned load_workers(const struct load *l, unsigned threads);
 
 struct config {
   /* target */

@@ -4,11 +4,25 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/sched.h"
 #include "core/stage.h"
 #include "script/scenario.h"
 #include "script/vm.h"
 
 /* ---- control(run) ---- */
+
+/* A worker without a slot would keep its share of the arrivals. */
+static int check_cap(const struct run *r, const struct stage *s, struct err *e)
+{
+  uint64_t cap = stage_cap(s);
+  bool open = s->rate.from > 0 || s->rate.to > 0;
+  if (!open || !cap || cap >= r->n)
+    return 0;
+  return err_add(e,
+                 "load: %llu at a time cannot be shared by %u threads, each of "
+                 "which has a part of the arrivals: use --threads %llu",
+                 (unsigned long long)cap, r->n, (unsigned long long)cap);
+}
 
 static int on_set(const json_value *load, struct err *e, void *ud)
 {
@@ -17,7 +31,7 @@ static int on_set(const json_value *load, struct err *e, void *ud)
   uint64_t t0 = clock_ns() + LEAD_NS;
   next.label = NULL;
   if (stage_read(load, &next, "load", e) < 0 ||
-      stage_check(&next, true, "load", e) < 0) {
+      stage_check(&next, true, "load", e) < 0 || check_cap(r, &next, e) < 0) {
     mem_free(next.label);
     return -1;
   }
@@ -64,6 +78,17 @@ void run_end_control(struct run *r)
   control_free(c);
 }
 
+/* Worker i's part of the bound; one without a slot has none. */
+static uint64_t window_bound(const struct run *r, uint64_t num_requests,
+                             unsigned i)
+{
+  uint64_t cap = stage_cap(&r->rule);
+  unsigned busy = cap && cap < r->n ? (unsigned)cap : r->n;
+  if (!num_requests)
+    return UINT64_MAX;
+  return i < busy ? sched_share(num_requests, i, busy) : 0;
+}
+
 static void open_window(struct run *r, const struct control_want *want)
 {
   r->window = run_new_stage(r);
@@ -74,7 +99,7 @@ static void open_window(struct run *r, const struct control_want *want)
   r->windows = r->n;
   r->in_flight[0] = r->in_flight[1] = 0;
   for (unsigned i = 0; i < r->n; i++)
-    worker_window(r->workers[i], want->num_requests);
+    worker_window(r->workers[i], window_bound(r, want->num_requests, i));
 }
 
 static void set_timer(struct run *r, uint64_t after_ns)

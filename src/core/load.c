@@ -32,7 +32,7 @@ struct stage load_stage(const struct load *l, size_t i)
   return l->n_stages ? l->stages[i] : whole(l);
 }
 
-struct stage load_warmup(const struct load *l)
+struct stage load_warmup(const struct load *l, unsigned workers)
 {
   struct stage s = load_stage(l, 0);
   s.label = NULL;
@@ -43,6 +43,8 @@ struct stage load_warmup(const struct load *l)
   /* A timetable's own times have no rate: one after the other, then. */
   if (s.n_offsets && !(s.rate.from > 0) && !(s.concurrency.from > 0))
     s.concurrency.from = 1;
+  if (s.concurrency.from > 0)
+    s.concurrency.from = fmax(s.concurrency.from, workers);
   s.concurrency.to = s.concurrency.from;
   s.offsets = NULL;
   s.n_offsets = 0;
@@ -73,4 +75,31 @@ uint64_t load_max_concurrency(const struct load *l)
     most = fmax(most, c);
   }
   return (uint64_t)most;
+}
+
+uint64_t stage_cap(const struct stage *s)
+{
+  const struct ramp *c = &s->concurrency;
+  uint64_t cap = c->from == c->to ? (uint64_t)c->from : 0;
+  if (s->max_prefill && (!cap || s->max_prefill < cap))
+    cap = s->max_prefill;
+  return cap;
+}
+
+static void at_most(uint64_t *n, uint64_t bound)
+{
+  if (bound && bound < *n)
+    *n = bound;
+}
+
+unsigned load_workers(const struct load *l, unsigned threads)
+{
+  uint64_t n = threads ? threads : 1;
+  at_most(&n, load_max_concurrency(l));
+  at_most(&n, l->num_requests);
+  for (size_t i = 0; i < load_stages(l); i++) {
+    struct stage s = load_stage(l, i);
+    at_most(&n, stage_cap(&s));
+  }
+  return (unsigned)n;
 }

@@ -292,18 +292,6 @@ static void unwatch(struct run *r)
 
 /* ---- start and end ---- */
 
-/* A thread without a slot or a request of its own would have nothing to do. */
-static unsigned worker_count(const struct config *c)
-{
-  uint64_t n = c->threads ? c->threads : 1;
-  uint64_t most = load_max_concurrency(&c->load);
-  if (most && n > most)
-    n = most;
-  if (c->load.num_requests && n > c->load.num_requests)
-    n = c->load.num_requests;
-  return (unsigned)n;
-}
-
 static struct stage_names name_stages(const struct load *l)
 {
   const char **names = mem_zalloc(l->n_stages, sizeof *names);
@@ -329,7 +317,7 @@ int run_prepare(const struct config *c, const struct scenario *s,
   struct vm_config vc = {.scenario = s,
                          .body = config_body(c),
                          .main = true,
-                         .workers = worker_count(c)};
+                         .workers = load_workers(&c->load, c->threads)};
   *out = (struct run_result){.errors = script_errors_new(),
                              .watchdog = watchdog_new(0)};
   if (custom_declare(&out->custom, s->metrics, s->path, e) < 0)
@@ -398,7 +386,7 @@ int run_execute(const struct config *c, const struct scenario *s,
   signal(SIGPIPE, SIG_IGN);
   r.loop = ev_loop_new(EVFLAG_AUTO);
   r.duration_ns = load_duration(&c->load);
-  r.n = out->threads = worker_count(c);
+  r.n = out->threads = load_workers(&c->load, c->threads);
   out->exits = mem_zalloc(r.n, sizeof *out->exits);
   r.workers = mem_zalloc(r.n, sizeof(struct worker *));
   r.progress = mem_zalloc(r.n, sizeof *r.progress);

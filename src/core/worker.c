@@ -137,9 +137,9 @@ void worker_stage(struct worker *w, const struct stage *s, uint16_t number,
     mem_free(copy);
 }
 
-void worker_window(struct worker *w, uint64_t num_requests)
+void worker_window(struct worker *w, uint64_t bound)
 {
-  order(w, ORDER_WINDOW, 0, num_requests);
+  order(w, ORDER_WINDOW, 0, bound);
 }
 
 void worker_window_end(struct worker *w)

@@ -79,9 +79,9 @@ void worker_poll(struct worker *w, bool live);
 void worker_stage(struct worker *w, const struct stage *s, uint16_t number,
                   uint64_t t0_ns);
 /* Begin a window that ends with worker_window_end, or by itself when
- * `num_requests` (of all workers; 0: no bound) have ended in it. WORKER_WINDOW
- * is told exactly once. */
-void worker_window(struct worker *w, uint64_t num_requests);
+ * `bound` requests of this worker have ended in it. WORKER_WINDOW is told
+ * exactly once. */
+void worker_window(struct worker *w, uint64_t bound);
 void worker_window_end(struct worker *w);
 
 /* Ends the thread. No phase may be on. */

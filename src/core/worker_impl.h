@@ -78,7 +78,7 @@ void worker_end_phase(struct worker *w, uint64_t grace_ns);
 /* *s is handed over. */
 void worker_change_stage(struct worker *w, struct stage *s, uint16_t number,
                          uint64_t t0_ns);
-void worker_begin_window(struct worker *w, uint64_t num_requests);
+void worker_begin_window(struct worker *w, uint64_t bound);
 void worker_end_window(struct worker *w);
 /* The watchers of the load. */
 void worker_load_init(struct worker *w, struct err *e);

@@ -27,17 +27,16 @@ struct metrics *worker_new_metrics(const struct worker *w, uint64_t epoch_ns)
   return metrics_new(&mc);
 }
 
-void worker_begin_window(struct worker *w, uint64_t num_requests)
+void worker_begin_window(struct worker *w, uint64_t bound)
 {
   w->window = worker_new_metrics(w, w->t0_ns);
-  w->window_bound =
-      num_requests ? sched_share(num_requests, w->setup.index, w->setup.count)
-                   : UINT64_MAX;
+  w->window_bound = bound;
   w->window_in_flight = w->sched.in_flight;
   w->window_sent = exchange_live(w->exchanges)->sent;
   w->window_t0_ns = clock_ns();
-  /* This worker's part of the run is over, the others' may not be. */
-  if (!w->running)
+  /* This worker's part of the run is over, the others' may not be; or it has
+   * no part. */
+  if (!w->running || !bound)
     worker_end_window(w);
 }
 
@@ -129,8 +128,9 @@ static void enter_stage(struct worker *w, size_t i, uint64_t t0_ns)
 {
   w->stage_number = i;
   w->stage_t0_ns = t0_ns;
-  w->stage = w->phase == PHASE_WARMUP ? load_warmup(&w->setup.config->load)
-                                      : timed_stage(w, i);
+  w->stage = w->phase == PHASE_WARMUP
+                 ? load_warmup(&w->setup.config->load, w->setup.count)
+                 : timed_stage(w, i);
   if (w->phase == PHASE_MEASURE && w->figures.stages) {
     w->figures.stages[i] = worker_new_metrics(w, w->t0_ns);
     w->figures.stage_t0_ns[i] = t0_ns;

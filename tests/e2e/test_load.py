@@ -54,6 +54,28 @@ def test_stages_do_not_depend_on_threads(stoke, mock, threads):
     assert one == many
 
 
+@pytest.mark.parametrize("load, flags, threads", [
+    ("stages = { { num_requests = 10, max_concurrency = 2 },"
+     " { num_requests = 20, max_concurrency = 4 } }", (), 2),
+    ("stages = { { num_requests = 20, max_concurrency = 4 },"
+     " { num_requests = 10, max_concurrency = 2 } }", (), 2),
+    ("num_requests = 30, request_rate = 300, max_concurrency = 2", (), 2),
+    ("num_requests = 30, max_concurrency = 4, max_prefill = 1", (), 1),
+    ("num_requests = 30, max_concurrency = 4", ("--warmup", "5"), 3),
+    ("num_requests = 30, stages = { { duration = '10s', label = 'up',"
+     " max_concurrency = { 1, 40 } } }", ("--warmup", "5"), 3),
+])
+def test_no_thread_is_left_without_a_slot(stoke, mock, tmp_path, load, flags,
+                                          threads):
+    """It would keep its share of the requests until the run is ended."""
+    server = mock("--ttft", "2ms", "--tokens", 1)
+    path = scenario(tmp_path, "return { %s, load = { %s } }" % (ASK, load))
+    r = stoke.load(server.url, path, "--threads", 3, *flags, timeout=60)
+    assert r.outcomes == {"ok": 30}
+    assert len(r.stoke["client"]["cpu_share"]) == threads
+    assert ("--threads 3: %d run" % threads in r.err) == (threads < 3)
+
+
 @stalls_spoil_a_try
 def test_a_scenario_may_ramp_its_concurrency(stoke, mock, tmp_path):
     server = mock("--ttft", "50ms", "--tokens", 1)
@@ -156,6 +178,21 @@ return {
   end,
 }
 """
+
+
+def test_control_cannot_share_a_slot(stoke, mock, tmp_path):
+    """Threads without one would keep their arrivals; in a closed loop they
+    rest, and a window by number is of those that don't."""
+    server = mock("--ttft", "2ms", "--tokens", 1)
+    path = scenario(tmp_path, "return { %s, control = function(run)\n"
+                    "run:set { max_concurrency = 2 }\n"
+                    "run:report('window', run:measure { num_requests = 9 }.sent)"
+                    "\nrun:set { request_rate = 50, max_concurrency = 2 }\n"
+                    "end }" % ASK)
+    r = stoke.load(server.url, path, "--threads", 3, code=1, timeout=60)
+    assert r.json["stoke"]["custom"]["window"] >= 9
+    assert ("case.lua:4: run:set: load: 2 at a time cannot be shared by 3 "
+            "threads" in r.err)
 
 
 @pytest.mark.parametrize("threads", [0, 1, 3])

@@ -369,7 +369,7 @@ static void warm_ups_come_all_at_once(void **state)
   (void)state;
   PARSE_OK(&p, "--model", "M", "--request-rate", "0.1", "--num-warmups", "6",
            "--max-concurrency", "3");
-  s = load_warmup(&p.r.config.load);
+  s = load_warmup(&p.r.config.load, 2);
   assert_true(isinf(s.rate.from) && s.num_requests == 6 &&
               s.concurrency.from == 3);
   done(&p);
