@@ -71,8 +71,9 @@ static const struct {
      "{ { id = 'c1', ['function'] = { name = 'f', arguments = '{\"a\":1}' } } "
      "} } } }",
      "/api/chat",
-     "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":"
-     "{\"arguments\":{\"a\":1},\"name\":\"f\"}}]}],\"model\":\"m\","
+     "{\"messages\":[{\"content\":\"\",\"role\":\"assistant\",\"tool_calls\":[{"
+     "\"function\":{\"arguments\":{\"a\":1},\"name\":\"f\"}}]}],\"model\":"
+     "\"m\","
      "\"stream\":true}"},
     {"{ endpoint = 'ollama_generate', prompt = 'hi', response_format = { type "
      "= 'json_object' } }",
