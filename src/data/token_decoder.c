@@ -405,7 +405,7 @@ int token_decoder_run(const struct token_decoder *d,
                       struct token_decoder_scratch *s, struct buf *out)
 {
   unsigned which = d->fused;
-  size_t room = tokenizer_room(s->row[0].bytes.len);
+  size_t room = tokenizer_decode_room(s->row[0].bytes.len);
   s->row[0].bytes.max = s->row[1].bytes.max = room;
   s->row[0].bytes.toobig = s->row[1].bytes.toobig = false;
   if (d->fused)

@@ -17,10 +17,17 @@ enum {
   TOKENIZER_PATTERN_SHOWN = 80 /* bytes of a pattern in a message */
 };
 
-/* What a text of `len` bytes may become on its way. */
+/* What a text of `len` bytes may become on its way to tokens. */
 static inline size_t tokenizer_room(size_t len)
 {
   return ((size_t)16 << 20) + 16 * len;
+}
+
+/* And tokens of so many bytes on their way to a text: many are decoded one by
+ * one, so that what each may take is little. */
+static inline size_t tokenizer_decode_room(size_t len)
+{
+  return ((size_t)64 << 10) + 16 * len;
 }
 
 /* 0 when `v`, a step or a Sequence whose steps are its member `list`, has no
