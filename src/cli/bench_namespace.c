@@ -8,7 +8,6 @@
 #include "cli/bench_flags.h"
 #include "cli/mask.h"
 
-/* As Python's repr(). */
 /* n: of the UTF-8 sequence; 0: it is none, and then Python has a surrogate. */
 static void add_escaped(struct buf *out, const char *s, size_t n)
 {
@@ -27,6 +26,7 @@ static void add_escaped(struct buf *out, const char *s, size_t n)
   }
 }
 
+/* As Python's repr(). */
 static void add_repr(struct buf *out, const char *s)
 {
   char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';

@@ -100,17 +100,15 @@ static int parts(struct reading *r, struct str text, bool model)
 
 /* ---- vocabulary ---- */
 
-/* Where every token that a text could begin with is tried. */
-static bool too_long(const struct reading *r, const struct buf *key)
+/* Where every token that a text could begin with is tried, none is long. */
+static int check_length(struct reading *r, const struct json_scan *at,
+                        const struct buf *key)
 {
   enum token_kind kind = r->build.kind;
-  return (kind == TOKEN_UNIGRAM || kind == TOKEN_WORDPIECE) &&
-         key->len > TOKENIZER_PIECE_MAX;
-}
-
-static int fail_long(struct reading *r, const struct json_scan *at)
-{
   char what[80];
+  if ((kind != TOKEN_UNIGRAM && kind != TOKEN_WORDPIECE) ||
+      key->len <= TOKENIZER_PIECE_MAX)
+    return 0;
   snprintf(what, sizeof what, "model.vocab: a token of more than %d bytes",
            TOKENIZER_PIECE_MAX);
   return fail(r, at, what);
@@ -130,12 +128,10 @@ static int read_vocab(struct reading *r)
     buf_reset(&key);
     if (json_scan_key(&s, &key) < 0 || json_scan_u32(&s, &id) < 0)
       break;
-    if (too_long(r, &key))
+    if (check_length(r, &s, &key) < 0)
       break;
     token_builder_add(&r->build, buf_str(&key), id, 0);
   }
-  if (too_long(r, &key))
-    fail_long(r, &s);
   buf_free(&key);
   if (r->e->count)
     return -1;
@@ -160,12 +156,10 @@ static int read_scored_vocab(struct reading *r)
       json_scan_fail(&s);
       break;
     }
-    if (too_long(r, &key))
+    if (check_length(r, &s, &key) < 0)
       break;
     token_builder_add(&r->build, buf_str(&key), id, score);
   }
-  if (too_long(r, &key))
-    fail_long(r, &s);
   buf_free(&key);
   if (r->e->count)
     return -1;

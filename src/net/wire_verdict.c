@@ -163,6 +163,7 @@ void wire_go_on(struct wire *w, wire_payload_cb *cb, bool keep_text)
   w->shape.kept = NULL;
   kept_cut(&w->text, 0);
   kept_cut(&w->reasoning, 0);
+  kept_cut(&w->refusal, 0);
 }
 
 void wire_stop_at(struct wire *w, size_t text_end, size_t reasoning_end)

@@ -105,7 +105,6 @@ static bool read_argument(lua_State *L)
   return false;
 }
 
-/* Every input file may begin with a mark of its encoding. */
 static int read_l(lua_State *L)
 {
   struct str text;
@@ -130,7 +129,7 @@ static int lines_l(lua_State *L)
     lua_pushfstring(L, "%s: %s", lua_tostring(L, 1), why);
     return 2;
   }
-  rest = str_without_bom(rest);
+  rest = str_without_bom(rest); /* any file may begin with one */
   lua_newtable(L);
   while (rest.p && rest.len) {
     struct str line = str_split(&rest, '\n');
